@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "archive/chunks.h"
@@ -11,7 +12,7 @@
 
 static int look(struct bpk_archive *archive, struct bpk_err *err)
 {
-	if (stat(archive->path, &archive->seen) != 0)
+	if (archive->url == NULL && stat(archive->path, &archive->seen) != 0)
 		return bpk_fail_errno(err, errno, "cannot open");
 	return 0;
 }
@@ -22,6 +23,8 @@ static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 	struct bpk_place place = { 0 };
 	int rc = bpk_place_open(archive->path, bpk_format_owns, &place, err);
 
+	if (rc == 0 && bpk_path_is_url(archive->path) && !place.is_directory)
+		rc = bpk_fail_url_change(err); /* a member of a tar */
 	archive->format = archive->options.format;
 	if (rc == 0 && archive->format == NULL)
 		rc = bpk_format_probe(&place, &archive->format, err);
@@ -35,7 +38,7 @@ static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 
 static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
 {
-	if (stat(archive->path, &archive->seen) != 0)
+	if (archive->url == NULL && stat(archive->path, &archive->seen) != 0)
 		return bpk_is_missing(errno)
 			       ? bpk_fail(err, BPK_FAILED,
 					  "is a member of a tar, and these cannot be changed")
@@ -43,6 +46,11 @@ static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
 	if (archive->format->editor == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
 				archive->format->name);
+	if (archive->url != NULL && !archive->format->editor->adds_in_stores)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is a %s in a store, and is not added to; \"bpk convert URL NAME\" "
+				"makes a local copy that can be, or a sparse frame in the store",
+				archive->format->summary);
 	return archive->format->editor->open(archive->path, &archive->options.editor,
 					     &archive->editor, err);
 }
@@ -52,6 +60,8 @@ void bpk_archive_close(struct bpk_archive *archive)
 	if (archive->editor != NULL)
 		archive->format->editor->close(archive->editor);
 	archive->editor = NULL;
+	free(archive->url);
+	archive->url = NULL;
 }
 
 /* *real is the real path, for free(), or NULL where name has no path that this process may see. */
@@ -103,6 +113,26 @@ int bpk_fail_url_change(struct bpk_err *err)
 		"makes a local copy, and \"bpk convert -f FILE URL\" replaces it in a store");
 }
 
+/* Take a URL that names a directory in a store, with or without a slash behind. */
+static int take_url(struct bpk_archive *archive, struct bpk_err *err)
+{
+	const char *path = archive->path;
+	bool is_folder = bpk_remote_is_folder(path);
+
+	if (!bpk_path_is_s3(path) || !archive->options.only_adds)
+		return bpk_fail_url_change(err);
+	if (!is_folder && bpk_remote_has_folder(path, &is_folder, err) != 0)
+		return -1;
+	if (!is_folder)
+		return bpk_fail_url_change(err);
+	if (asprintf(&archive->url, "%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/") < 0) {
+		archive->url = NULL;
+		return bpk_fail_memory(err, strlen(path));
+	}
+	archive->path = archive->url;
+	return 0;
+}
+
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_options *options,
 		     const char *path, struct bpk_err *err)
 {
@@ -110,10 +140,8 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	if (strcmp(path, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"standard input cannot be changed, name an ARCHIVE");
-	if (bpk_path_is_url(path)) {
-		bpk_fail_url_change(err);
+	if (bpk_path_is_url(path) && take_url(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
-	}
 	/* another may replace it while we wait for the lock */
 	if (find_format(archive, err) != 0 || open_editor(archive, err) != 0 ||
 	    look(archive, err) != 0)

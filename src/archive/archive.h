@@ -40,6 +40,7 @@ struct bpk_archive_options {
 	 * extended and chunk_size. */
 	struct bpk_wishes wishes;
 	bool lossy;             /* the archive's filters are kept even if they lose something */
+	bool only_adds;         /* no byte is changed: a directory in a store may be opened */
 	bool any_bytes;         /* an .npy file is appended to an array with its header */
 	struct bpk_slack slack; /* room inside chunks */
 
@@ -50,7 +51,8 @@ struct bpk_archive_options {
 /* An archive being changed. Caller storage, valid when zeroed; for bpk_archive_close. */
 struct bpk_archive {
 	struct bpk_archive_options options;
-	const char *path; /* borrowed */
+	const char *path; /* borrowed; or url */
+	char *url;        /* of a directory in a store; NULL: it is none */
 	const struct bpk_format *format;
 	void *editor;
 	struct stat seen;                /* the file or directory as it was last committed */
@@ -61,8 +63,9 @@ struct bpk_archive {
 
 /*
  * Open path for changing. Fails with BPK_USAGE for standard input, with BPK_FAILED for a member of
- * a tar and where another process is changing the archive, with BPK_UNSUPPORTED for a format that
- * cannot be changed in place.
+ * a tar, where another process is changing the archive, and for a URL, but for that of a directory
+ * in a store where options and format allow it; with BPK_UNSUPPORTED for a format that cannot be
+ * changed in place.
  */
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_options *options,
 		     const char *path, struct bpk_err *err);

@@ -136,6 +136,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_no_sync,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
+	BPK_OPTS_REMOTE,
 	&bpk_opt_quiet,
 	&bpk_opt_verbose,
 	&bpk_opt_progress,
@@ -212,6 +213,11 @@ static int is_joining(struct bpk_archive *archive, const struct append_args *arg
 				"%s: holds a GSD file, and only %zu of %zu inputs are named GSD "
 				"files; --bytes appends bytes",
 				archive->path, found, count);
+	if (*joining && bpk_path_is_url(archive->path))
+		return bpk_fail(err, BPK_FAILED,
+				"%s: holds a GSD file, and frames are not joined in a store; "
+				"--bytes appends bytes",
+				archive->path);
 	if (*joining && args->commit_interval != 0)
 		return bpk_fail(err, BPK_FAILED,
 				"%s: frames are joined at once, without --commit-interval",
@@ -367,7 +373,7 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 static int open_archive(struct bpk_edited *edited, const struct append_args *args, const char *path,
 			struct bpk_err *err)
 {
-	int rc = bpk_edited_open(edited, &args->common, path, err);
+	int rc = bpk_edited_open(edited, &args->common, path, !args->mend, err);
 	struct stat found;
 	bool there = true;
 

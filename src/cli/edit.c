@@ -146,12 +146,13 @@ static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 }
 
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
-		    struct bpk_err *err)
+		    bool only_adds, struct bpk_err *err)
 {
 	struct bpk_archive_options options;
 
 	*edited = (struct bpk_edited){ .args = args };
 	options = options_of(edited);
+	options.only_adds = only_adds;
 	bpk_signals_start();
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;

@@ -22,10 +22,11 @@ struct bpk_edited {
 	struct bpk_progress progress;
 };
 
-/* Begin to wait for signals and open path for changing, as bpk_archive_open. Also fails with
- * BPK_USAGE if the format or the archive's array cannot obey the options. */
+/* Begin to wait for signals and open path for changing, as bpk_archive_open; only_adds as in its
+ * options. Also fails with BPK_USAGE if the format or the archive's array cannot obey the
+ * options. */
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
-		    struct bpk_err *err);
+		    bool only_adds, struct bpk_err *err);
 
 /* Undo uncommitted changes; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);

@@ -231,7 +231,7 @@ static int change_archive(const struct meta_args *args, const struct word *word,
 {
 	struct bpk_edited edited = { 0 };
 	struct bpk_buf text = { 0 };
-	int rc = bpk_edited_open(&edited, &args->common, operands[0], err);
+	int rc = bpk_edited_open(&edited, &args->common, operands[0], false, err);
 
 	if (rc == 0)
 		rc = change_opened(&edited, word, operands, count, &text, err);

@@ -42,7 +42,7 @@ void bpk_reseal(const struct bpk_args *args, const char *path)
 	struct bpk_err err = { 0 };
 	bool resealed = false;
 
-	if (bpk_edited_open(&edited, args, path, &err) == 0 &&
+	if (bpk_edited_open(&edited, args, path, false, &err) == 0 &&
 	    reseal(&edited.archive, &resealed, &err) == 0)
 		tell(args, path, resealed);
 	else

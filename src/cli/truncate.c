@@ -131,7 +131,7 @@ static void run_truncate(void *arg, char **operands, size_t count)
 		bpk_gsd_truncate(operands[0], &args->common, &args->frames);
 		return;
 	}
-	if (bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||
+	if (bpk_edited_open(&edited, &args->common, operands[0], false, &err) != 0 ||
 	    truncate_opened(&edited, args, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_edited_close(&edited);

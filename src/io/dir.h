@@ -169,7 +169,8 @@ struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft);
  * Open the directory path for changing. Takes the writer lock (on .lock in its root, created when
  * missing). Settles the leftovers of a writer that died: a list of changes is carried out if
  * options->claims accepts the directory and owns accepts every name in it; drafts of the
- * directory's owner and of the current user are removed. Fails as bpk_edit_open.
+ * directory's owner and of the current user are removed. The URL of a directory in a store is
+ * opened as bpk_remote_tree_open says. Fails as bpk_edit_open.
  */
 int bpk_tree_open(const char *path, const struct bpk_edit_options *options, struct bpk_tree **tree,
 		  struct bpk_err *err);
@@ -182,6 +183,10 @@ struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree);
 
 /* The directory as last committed; owned by the tree. NULL for a new directory. */
 struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree);
+
+/* True for a directory in a store. Others may add files to it meanwhile: a name is given only where
+ * it is free, and one that was removed should not be used again. */
+bool bpk_tree_is_remote(const struct bpk_tree *tree);
 
 /* Create the folder name and its parents unless they exist. */
 int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err);

@@ -41,6 +41,10 @@ struct bpk_edit_options {
 	 * NULL: yes. */
 	bool (*owns)(const char *name);
 
+	/* The file whose replacement commits a change of a directory in a store; NULL: such a
+	 * directory is not changed. Borrowed for as long as the directory is open. */
+	const char *pivot;
+
 	/* Also settle a journal that was made for another file that this one is a copy of. Only
 	 * when the user says so, for restored files. */
 	bool any_journal;

@@ -385,6 +385,8 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 /* Delete the draft and free it; NULL is harmless. */
 void bpk_draft_drop(struct bpk_draft *draft);
 
+struct bpk_tree;
+
 /*
  * A draft that is no file. Exactly one of keep and drop is called, once, as the last call. All of
  * them must cope with an owner that has failed. Without write_at it is written in sequence, into
@@ -400,6 +402,7 @@ struct bpk_draft_ops {
 	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
 	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
 	int (*reread)(void *owner, struct bpk_err *err);
+	struct bpk_tree *(*tree)(void *owner); /* NULL: it is no directory */
 };
 
 /* ops and owner are borrowed until the draft is kept or dropped. */

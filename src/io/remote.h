@@ -85,11 +85,23 @@ int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct 
  * Begin to write a file of a store: bpk_draft_open for a URL. The store is asked for the name;
  * keep fails with "already exists", or without a change, if that is something else by then. Nothing
  * is visible before keep, and nothing is left by drop, or by a signal, unless a line of tell says
- * so. A failed keep says so if it does not know the outcome. Memory: connections + 3 parts of
- * 8 MiB; parts are larger beyond 8 GB. Fails as bpk_draft_open and bpk_remote_open do.
+ * so. A directory's files are visible before, but for the last one that is staged, which should be
+ * the one that makes them an archive; a directory is never replaced. A failed keep says so if it
+ * does not know the outcome. Memory: connections + 3 parts of 8 MiB, larger ones beyond 8 GB; or as
+ * many chunks of a directory. Fails as bpk_draft_open and bpk_remote_open do.
  */
 int bpk_remote_draft(const char *url, const struct bpk_draft_options *options,
 		     struct bpk_draft **draft, struct bpk_err *err);
+
+/*
+ * Open a directory in a store to add to it: bpk_tree_open for a URL. There is no lock: the commit
+ * replaces options->pivot, which must be the file as it was when the tree was opened. It needs
+ * bpk_tree_only_adds. Fails as bpk_tree_open and bpk_remote_open do.
+ */
+struct bpk_tree;
+struct bpk_edit_options;
+int bpk_remote_tree_open(const char *url, const struct bpk_edit_options *options,
+			 struct bpk_tree **tree, struct bpk_err *err);
 
 /* Requests sent so far by this process, bytes of content received, from the cache, and sent. */
 struct bpk_remote_counts {

@@ -119,7 +119,6 @@ results() {
     stored raw.blp x.blp
     refuses 1 "names no file" bpk pack -o s3://b/ raw
     refuses 1 "is on a web server, and results go to files or to s3:// URLs" bpk pack -o "$url/x" raw
-    refuses 1 "directories are written to the disk alone" bpk pack -F b2sparse -o s3://b/x.b2s raw
     leaves_one 1 "no such bucket" bpk pack -o s3://none/x.blp less
     leaves_one 1 "no such bucket" bpk pack -o s3://none/x.blp raw
     AWS_SECRET_ACCESS_KEY=wr/ong leaves_one 1 "403 Forbidden" bpk pack -f -o s3://b/y.blp less

@@ -64,6 +64,8 @@ static int begin_file(struct bpk_chunkdir_output *out, size_t column, uint64_t n
 		file->room = bpk_min_u64(file->room, nchunks - first);
 	if (rc == 0)
 		rc = bpk_tree_draft(out->tree, (const char *)name.data, &file->draft, err);
+	if (rc == 0 && nchunks == BPK_UNKNOWN) /* the file may have to be shortened */
+		rc = bpk_draft_reread(file->draft, err);
 	if (rc == 0 && out->set->layout == BPK_CHUNKDIR_BLAZE)
 		rc = begin_superchunk(out, column, file->room, &file->writer, err);
 	else if (rc == 0)

@@ -27,14 +27,37 @@ struct sparse {
 
 /* ---- Opening ---- */
 
+static int skip(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct sparse *s = arg;
+	uint32_t id;
+
+	if (entry == BPK_ENTRY_FILE && bpk_frame_file_id(name, &id))
+		s->next = bpk_max_u64(s->next, (uint64_t)id + 1);
+	return 0;
+}
+
+/* In a store, another command may be removing a file, or have left one: take only ids behind all of
+ * those that the frame uses, or that are there. */
+static int skip_others(struct sparse *s, struct bpk_err *err)
+{
+	if (s->used.size > 0)
+		s->next = (uint64_t)bpk_frame_ids_last(&s->used) + 1;
+	if (!bpk_dir_lists(bpk_tree_dir(s->tree)))
+		return 0;
+	return bpk_dir_list(bpk_tree_dir(s->tree), "", skip, s, err);
+}
+
 static int load(struct sparse *s, struct bpk_err *err)
 {
 	s->stored.size = 0;
-	s->next = 0;
 	if (bpk_frame_editor_load(s->e, bpk_tree_dir(s->tree), NULL, err) != 0 ||
 	    bpk_frame_check_end(s->e->reader, err) != 0)
 		return -1;
-	return bpk_frame_ids_of_state(&s->e->reader->state, &s->used, err);
+	if (bpk_frame_ids_of_state(&s->e->reader->state, &s->used, err) != 0)
+		return -1;
+	s->next = 0;
+	return bpk_tree_is_remote(s->tree) ? skip_others(s, err) : 0;
 }
 
 static uint32_t take_free_id(struct sparse *s)
@@ -70,6 +93,7 @@ static int directory_open(struct bpk_frame_editor *e, const char *path,
 	with.sidecar = true;
 	with.claims = bpk_frame_claims_sparse;
 	with.owns = bpk_frame_owns;
+	with.pivot = BPK_FRAME_SPARSE_INDEX;
 	if (bpk_tree_open(path, &with, &s->tree, err) != 0)
 		return -1;
 	e->sidecar = bpk_tree_sidecar(s->tree);
@@ -141,13 +165,33 @@ static int visit(void *arg, const char *name, enum bpk_entry entry)
 	return bpk_tree_remove(r->s->tree, name, r->err);
 }
 
+/* In a store a file that the frame never used may be another command's. */
+static int remove_used(struct removal *r)
+{
+	const struct bpk_buf *used = &r->s->used;
+	char name[BPK_FRAME_FILE_NAME];
+	uint32_t id, before = 0;
+
+	for (size_t at = 0; at < used->size; at += sizeof id, before = id) {
+		memcpy(&id, used->data + at, sizeof id);
+		if (at > 0 && id == before)
+			continue;
+		bpk_frame_file_name(id, name);
+		if (visit(r, name, BPK_ENTRY_FILE) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Remove the files that are not in ids, and withdraw those put and replaced before this commit. */
 static int remove_others(struct sparse *s, const struct bpk_buf *ids, struct bpk_err *err)
 {
 	struct removal removal = { s, ids, err };
 	struct stored stored;
 
-	if (bpk_dir_list(bpk_tree_dir(s->tree), "", visit, &removal, err) != 0)
+	if (bpk_tree_is_remote(s->tree)
+		    ? remove_used(&removal) != 0
+		    : bpk_dir_list(bpk_tree_dir(s->tree), "", visit, &removal, err) != 0)
 		return -1;
 	for (size_t at = 0; at < s->stored.size; at += sizeof stored) {
 		char name[BPK_FRAME_FILE_NAME];
@@ -218,7 +262,8 @@ static int directory_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 	if (commit(s, err) != 0)
 		return -1;
 	bpk_frame_editor_forget(e);
-	return load(s, err);
+	return load(s, err) == 0 ? 0
+				 : bpk_err_subject(err, "is committed; reading it again failed");
 }
 
 const struct bpk_frame_editor_store bpk_frame_editor_directory = {

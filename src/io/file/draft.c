@@ -242,6 +242,12 @@ void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops 
 	return draft->ops == ops ? draft->owner : NULL;
 }
 
+struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
+{
+	return draft->ops != NULL && draft->ops->tree != NULL ? draft->ops->tree(draft->owner)
+							      : NULL;
+}
+
 int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
 		     struct bpk_err *err)
 {

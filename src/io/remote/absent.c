@@ -55,6 +55,15 @@ int bpk_remote_draft(const char *url, const struct bpk_draft_options *options,
 	return fail(err);
 }
 
+int bpk_remote_tree_open(const char *url, const struct bpk_edit_options *options,
+			 struct bpk_tree **tree, struct bpk_err *err)
+{
+	(void)url;
+	(void)options;
+	*tree = NULL;
+	return fail(err);
+}
+
 struct bpk_remote_counts bpk_remote_counted(void)
 {
 	return (struct bpk_remote_counts){ 0 };

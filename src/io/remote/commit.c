@@ -66,16 +66,48 @@ static bool is_refusal(const struct bpk_reply *reply)
 {
 	unsigned status = reply->answer.status;
 
-	return status >= 400 && status < 500 && status != 408 && reply->tries == 1;
+	/* libcurl may have sent it twice, so that 412 tells of our own file */
+	return status >= 400 && status < 500 && status != 408 && status != 412 && reply->tries == 1;
+}
+
+static int explain_member(const struct bpk_upload *upload, unsigned status, struct bpk_err *err)
+{
+	if (upload->old_tag[0] != '\0')
+		return status == 412 || status == 409 || status == 404
+			       ? bpk_fail(err, BPK_FAILED,
+					  "was changed by another command meanwhile, and stays so;"
+					  " append again")
+			       : -1;
+	if (status != 412 && status != 409)
+		return -1;
+	return bpk_fail(err, BPK_FAILED,
+			"is there already: another command is writing it, or one that was killed "
+			"left it");
 }
 
 static int explain(const struct bpk_upload *upload, const struct bpk_reply *reply,
 		   struct bpk_err *err)
 {
+	if (upload->is_member)
+		return explain_member(upload, reply->answer.status, err);
 	if (reply->answer.status == 412 && upload->old_tag[0] != '\0')
 		return bpk_fail(err, BPK_FAILED,
 				"was changed by another program meanwhile, and stays so");
 	return reply->answer.status == 412 ? fail_exists(upload, err) : -1;
+}
+
+/* Note whether a member's request may be carried out yet: not once another file is there. */
+static int note_uncertain(struct bpk_upload *upload, const struct bpk_reply *reply,
+			  enum bpk_sight sight, const struct bpk_reply *seen)
+{
+	bool is_other =
+		sight == BPK_SIGHT_OTHER && strcmp(seen->answer.version, upload->old_tag) != 0;
+
+	pthread_mutex_lock(&upload->lock);
+	upload->is_uncertain = sight == BPK_SIGHT_UNKNOWN ||
+			       (upload->nsent == 0 && reply->is_uncertain && !is_other);
+	pthread_mutex_unlock(&upload->lock);
+	return -1;
 }
 
 /* The last request did not succeed, for all that is known. Returns 0 if it did. */
@@ -97,6 +129,8 @@ static int find_outcome(struct bpk_upload *upload, const struct bpk_reply *reply
 		return 0;
 	}
 	explain(upload, reply, err);
+	if (upload->is_member)
+		return note_uncertain(upload, reply, sight, &seen);
 	/* a whole file that was sent may be kept later, where no upload had to be open for it */
 	if (sight == BPK_SIGHT_UNKNOWN || (upload->nsent == 0 && reply->is_silent))
 		return bpk_err_subject(err, "it is uncertain whether the store keeps the file");
@@ -139,7 +173,7 @@ static int run(struct bpk_upload *upload, const struct bpk_request *wish, struct
 	return find_outcome(upload, &reply, err);
 }
 
-static int complete(struct bpk_upload *upload, struct bpk_err *err)
+int bpk_upload_complete(struct bpk_upload *upload, struct bpk_err *err)
 {
 	const char *condition = upload->condition[0] != '\0' ? upload->condition : NULL;
 	const char *const lines[] = { "Content-Type: application/xml", condition, NULL };
@@ -161,50 +195,105 @@ static int complete(struct bpk_upload *upload, struct bpk_err *err)
 	return rc;
 }
 
-static int put(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err)
+int bpk_upload_put(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err)
 {
-	const char *condition = upload->condition[0] != '\0' ? upload->condition : NULL;
-	char crc[BPK_UPLOAD_TEXT];
-	const char *const lines[] = { "Content-Type: application/octet-stream", upload->mark, crc,
-				      condition, NULL };
-	const struct bpk_request wish = {
-		.url = &upload->url, .method = "PUT", .body = bytes, .lines = lines
-	};
+	const struct bpk_request wish = { .url = &upload->url,
+					  .method = "PUT",
+					  .body = bytes,
+					  .lines = upload->lines,
+					  .fresh = upload->is_fresh };
 
-	bpk_deposit_crc_line(bpk_crc32(0, bytes), crc);
-	return run(upload, &wish, err);
+	bpk_deposit_crc_line(bpk_crc32(0, bytes), upload->crc);
+	upload->lines[0] = "Content-Type: application/octet-stream";
+	upload->lines[1] = upload->mark;
+	upload->lines[2] = upload->crc;
+	upload->lines[3] = upload->condition[0] != '\0' ? upload->condition : NULL;
+	return bpk_deposit_start(upload, BPK_STEP_COMMIT, &wish, err);
 }
 
-int bpk_upload_commit(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err)
+int bpk_upload_end_put(struct bpk_upload *upload, struct bpk_err *err)
 {
-	return upload->id != NULL ? complete(upload, err) : put(upload, bytes, err);
+	struct bpk_reply reply;
+
+	if (bpk_deposit_end(upload, BPK_STEP_COMMIT, &reply, err) == 0)
+		return 0;
+	return find_outcome(upload, &reply, err);
 }
 
 /* ---- signals ---- */
 
-/* End all requests, and wait for the one that is no part's, which its thread takes. False
- * if there is nothing to clean up any more. */
-static bool hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committing)
+bool bpk_upload_stop(struct bpk_upload *upload, double seconds)
 {
-	struct timespec until;
 	bool is_closed;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)PATIENCE + 2;
 	pthread_mutex_lock(&upload->lock);
 	is_closed = upload->is_closed;
 	upload->is_over = true;
 	if (upload->is_busy)
-		bpk_request_hurry(&upload->control, PATIENCE);
+		bpk_request_hurry(&upload->control, seconds);
 	for (size_t i = 0; i < upload->connections; i++)
 		if (upload->slots[i].is_started)
 			bpk_request_hurry(&upload->slots[i].request, 0);
-	while (upload->is_busy && pthread_cond_timedwait(&upload->calm, &upload->lock, &until) == 0)
-		;
-	*is_done = upload->is_done;
-	*is_committing = upload->is_committing;
 	pthread_mutex_unlock(&upload->lock);
 	return !is_closed;
+}
+
+/* Wait for the request that is no part's, after bpk_upload_stop. Its thread takes it, but for the
+ * one that puts a whole file, which that thread may not wait for. */
+static void hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committing)
+{
+	struct timespec until;
+	bool is_putting;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)PATIENCE + 2;
+	pthread_mutex_lock(&upload->lock);
+	*is_committing = upload->is_committing;
+	is_putting = upload->is_busy && upload->is_member && upload->step == BPK_STEP_COMMIT;
+	pthread_mutex_unlock(&upload->lock);
+	if (is_putting)
+		bpk_request_wait(&upload->control);
+	pthread_mutex_lock(&upload->lock);
+	while (!is_putting && upload->is_busy &&
+	       pthread_cond_timedwait(&upload->calm, &upload->lock, &until) == 0)
+		;
+	*is_done = upload->is_done ||
+		   (is_putting && upload->is_busy && upload->control.outcome == BPK_OUTCOME_BYTES);
+	pthread_mutex_unlock(&upload->lock);
+}
+
+/* True if a whole file was sent, and no answer has shown its outcome. */
+static bool may_arrive(struct bpk_upload *upload)
+{
+	bool may;
+
+	pthread_mutex_lock(&upload->lock);
+	may = upload->nsent == 0 &&
+	      (upload->is_uncertain ||
+	       (upload->step == BPK_STEP_COMMIT ? upload->control.is_uncertain : upload->is_busy));
+	pthread_mutex_unlock(&upload->lock);
+	return may;
+}
+
+enum bpk_sight bpk_upload_settle(struct bpk_upload *upload, double until)
+{
+	double left = until - bpk_clock();
+	struct bpk_reply reply;
+	bool is_done, is_committing;
+	enum bpk_sight sight;
+
+	hold_up(upload, &is_done, &is_committing);
+	if (is_done)
+		return BPK_SIGHT_OURS;
+	if (left <= 0)
+		return BPK_SIGHT_UNKNOWN;
+	if (bpk_deposit_abort(upload, left, NULL) != 0)
+		return BPK_SIGHT_UNKNOWN;
+	if (!is_committing)
+		return BPK_SIGHT_NONE;
+	sight = bpk_deposit_look(upload, left, &reply, NULL);
+	/* the name is free, so that a request that was lost may still arrive */
+	return sight == BPK_SIGHT_NONE && may_arrive(upload) ? BPK_SIGHT_UNKNOWN : sight;
 }
 
 void bpk_upload_interrupt(void *arg)
@@ -214,8 +303,9 @@ void bpk_upload_interrupt(void *arg)
 	struct bpk_reply reply;
 	bool is_done, is_committing, is_left;
 
-	if (!hold_up(upload, &is_done, &is_committing))
+	if (!bpk_upload_stop(upload, PATIENCE))
 		return;
+	hold_up(upload, &is_done, &is_committing);
 	is_left = !is_done && bpk_deposit_abort(upload, LAST, NULL) != 0;
 	if (is_done)
 		sight = BPK_SIGHT_OURS;

@@ -129,8 +129,8 @@ static int run_last(struct bpk_upload *upload, enum bpk_step step, const struct 
 	return rc;
 }
 
-static int start_control(struct bpk_upload *upload, enum bpk_step step,
-			 const struct bpk_request *wish, struct bpk_err *err)
+int bpk_deposit_start(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
+		      struct bpk_err *err)
 {
 	int rc;
 
@@ -139,6 +139,7 @@ static int start_control(struct bpk_upload *upload, enum bpk_step step,
 		rc = bpk_fail(err, BPK_FAILED, "interrupted");
 	} else {
 		upload->control = *wish;
+		upload->step = step;
 		rc = bpk_request_start(&upload->control, err);
 		upload->is_busy = rc == 0;
 		upload->is_committing =
@@ -148,16 +149,11 @@ static int start_control(struct bpk_upload *upload, enum bpk_step step,
 	return rc;
 }
 
-int bpk_deposit_run(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
-		    double seconds, struct bpk_reply *reply, struct bpk_err *err)
+int bpk_deposit_end(struct bpk_upload *upload, enum bpk_step step, struct bpk_reply *reply,
+		    struct bpk_err *err)
 {
 	int rc;
 
-	*reply = (struct bpk_reply){ .outcome = BPK_OUTCOME_FAILED };
-	if (seconds > 0)
-		return run_last(upload, step, wish, seconds, reply, err);
-	if (start_control(upload, step, wish, err) != 0)
-		return -1;
 	bpk_request_wait(&upload->control);
 	pthread_mutex_lock(&upload->lock);
 	rc = take(upload, step, &upload->control, reply, err);
@@ -166,6 +162,17 @@ int bpk_deposit_run(struct bpk_upload *upload, enum bpk_step step, const struct 
 	pthread_mutex_unlock(&upload->lock);
 	bpk_request_stop(&upload->control);
 	return rc;
+}
+
+int bpk_deposit_run(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
+		    double seconds, struct bpk_reply *reply, struct bpk_err *err)
+{
+	*reply = (struct bpk_reply){ .outcome = BPK_OUTCOME_FAILED };
+	if (seconds > 0)
+		return run_last(upload, step, wish, seconds, reply, err);
+	if (bpk_deposit_start(upload, step, wish, err) != 0)
+		return -1;
+	return bpk_deposit_end(upload, step, reply, err);
 }
 
 enum bpk_sight bpk_deposit_look(struct bpk_upload *upload, double seconds, struct bpk_reply *reply,

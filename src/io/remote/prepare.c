@@ -169,18 +169,24 @@ static bool set_wish(const struct bpk_curl_calls *curl, CURL *handle,
 	       curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK;
 }
 
-/* The body of a PUT or POST, which may be empty. Servers that wait for it are not asked first.
- * libcurl sends a request once more by itself if a kept connection ends without an answer; a POST
+/* libcurl sends a request once more by itself if a kept connection ends without an answer; a POST
  * may then be carried out twice, so that it gets a connection of its own. */
+static bool set_connection(const struct bpk_curl_calls *curl, CURL *handle,
+			   const struct bpk_request *request)
+{
+	long is_fresh = is_post(request) || request->fresh || request->once;
+
+	return curl->curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, is_fresh) == CURLE_OK;
+}
+
+/* The body of a PUT or POST, which may be empty. Servers that wait for it are not asked first. */
 static bool set_body(const struct bpk_curl_calls *curl, CURL *handle, struct bpk_request *request)
 {
 	curl_off_t size = (curl_off_t)request->body.size;
 
 	if (request->method == NULL || request->method[0] != 'P')
 		return true;
-	return curl->curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, (long)is_post(request)) ==
-		       CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
+	return curl->curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_READFUNCTION, bpk_exchange_send) ==
 		       CURLE_OK &&
@@ -215,6 +221,7 @@ int bpk_prepare(const struct bpk_curl_calls *curl, struct bpk_request *request,
 	return rc == 0 && set_limits(curl, request, options->timeout) &&
 			       set_target(curl, request->handle, request->url->text) &&
 			       (store == NULL || set_store(curl, request->handle, store)) &&
+			       set_connection(curl, request->handle, request) &&
 			       set_body(curl, request->handle, request) &&
 			       set_wish(curl, request->handle, request) &&
 			       set_content(curl, request->handle, request)

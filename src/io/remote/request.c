@@ -351,7 +351,7 @@ static void collect_one(const struct bpk_curl_calls *curl, struct bpk_request *r
 	fails = bpk_exchange_judge(request, curl, code);
 	if (fails || request->outcome != BPK_OUTCOME_BYTES)
 		note_failure(curl, request);
-	if (!fails || !try_again(request))
+	if (!fails || (request->once && request->is_uncertain) || !try_again(request))
 		end(request);
 	release(curl, request);
 }

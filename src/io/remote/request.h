@@ -46,6 +46,8 @@ struct bpk_request {
 	struct bpk_view body;     /* to be sent */
 	const char *const *lines; /* more header fields; ends with NULL */
 	const char *proof;        /* the path of an XML element */
+	bool fresh; /* on a connection of its own: libcurl never sends it again by itself */
+	bool once;  /* fresh, and not tried again where a try may have been carried out unsaid */
 
 	/* the answer, once it is done */
 	enum bpk_outcome outcome;

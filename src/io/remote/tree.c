@@ -21,6 +21,7 @@
 enum {
 	KEPT = 8,            /* answers that wait for their use */
 	GENERATION_SIZE = 8, /* bytes of the number in .lock: io/tree/generation.c */
+	COMPARED = 4096,     /* bytes that tell a file from the one that replaced it */
 };
 
 /* A folder that was listed; fixed once made. */
@@ -304,6 +305,52 @@ static int tree_source(void *dir, const char *name, struct bpk_source **source, 
 	return 0;
 }
 
+/* *same: both begin alike, and have one size. */
+static int compare(const struct bpk_source *was, struct bpk_source *is, bool *same,
+		   struct bpk_err *err)
+{
+	uint8_t before[COMPARED], now[COMPARED];
+	size_t size, got;
+
+	*same = false;
+	if (bpk_source_size(was) != bpk_source_size(is) ||
+	    bpk_source_read_at((struct bpk_source *)was, 0, bpk_span(before, COMPARED), &size,
+			       NULL) != 0)
+		return 0; /* its bytes are not there any more */
+	if (bpk_source_read_at(is, 0, bpk_span(now, COMPARED), &got, err) != 0)
+		return -1;
+	*same = got == size && memcmp(before, now, size) == 0;
+	return 0;
+}
+
+/* Asked where a file was missing or wrong. All beginnings of files are forgotten once one of them
+ * was replaced. */
+static int tree_is_current(void *dir, const char *name, const struct bpk_source *source,
+			   bool *current, struct bpk_err *err)
+{
+	struct tree *tree = dir;
+	enum bpk_outcome outcome;
+	struct bpk_source *now;
+	int rc;
+
+	*current = false;
+	if (open_below(tree, name, bpk_source_size(source), &now, &outcome, err) != 0) {
+		if (!is_absent(outcome))
+			return -1;
+	} else {
+		rc = compare(source, now, current, err);
+		bpk_source_close(now);
+		if (rc != 0)
+			return -1;
+	}
+	if (*current)
+		return 0;
+	pthread_mutex_lock(&tree->lock);
+	bpk_seen_clear(&tree->members);
+	pthread_mutex_unlock(&tree->lock);
+	return 0;
+}
+
 static int add_entries(const struct bpk_listing *listing, struct bpk_dir_entries *entries,
 		       struct bpk_err *err)
 {
@@ -388,6 +435,7 @@ static void tree_close(void *dir)
 static const struct bpk_dir_ops ops = {
 	.look = tree_look,
 	.source = tree_source,
+	.is_current = tree_is_current,
 	.list = tree_list,
 	.lists = tree_lists,
 	.generation = tree_generation,

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "io/file/draft.h"
+#include "io/remote/objects.h"
 
 /*
  * Parts have one size, as some stores want it, until so many were written that there would not be
@@ -236,25 +237,31 @@ static int send_rest(struct bpk_upload *upload, struct bpk_err *err)
 	return bpk_deposit_wait(upload, err);
 }
 
-static int finish(struct bpk_upload *upload, struct bpk_err *err)
+int bpk_upload_send(struct bpk_upload *upload, struct bpk_err *err)
 {
+	struct bpk_part *first;
 	size_t last;
 
 	if (find_part(upload, upload->end > 0 ? upload->end - 1 : 0, &last, err) != 0)
 		return -1;
-	if (upload->nparts > 1) {
-		if (send_rest(upload, err) != 0)
-			return -1;
-		return bpk_upload_commit(upload, bpk_view(NULL, 0), err);
-	}
+	if (upload->nparts > 1)
+		return send_rest(upload, err) != 0 ? -1 : bpk_upload_complete(upload, err);
+	first = &upload->parts[0];
 	if (finish_part(upload, 0, err) != 0)
 		return -1;
-	return bpk_upload_commit(upload, bpk_view(upload->parts[0].bytes, upload->parts[0].size),
-				 err);
+	return bpk_upload_put(upload, bpk_view(first->bytes, first->size), err);
 }
 
-static void free_upload(struct bpk_upload *upload)
+int bpk_upload_wait(struct bpk_upload *upload, struct bpk_err *err)
 {
+	return upload->nparts > 1 ? 0 : bpk_upload_end_put(upload, err);
+}
+
+void bpk_upload_free(struct bpk_upload *upload)
+{
+	bpk_deposit_drop_parts(upload);
+	if (upload->is_busy)
+		bpk_request_stop(&upload->control);
 	for (size_t i = 0; i < upload->nparts; i++) {
 		free(upload->parts[i].bytes);
 		free(upload->parts[i].written);
@@ -288,22 +295,34 @@ static void close_upload(struct bpk_upload *upload)
 		bpk_request_tell(upload->path,
 				 "a part of it may be left at the store, invisible, as a "
 				 "multipart upload");
-	free_upload(upload);
+	bpk_upload_free(upload);
 }
 
 static int upload_keep(void *owner, const struct stat *like, struct bpk_err *err)
 {
-	int rc = finish(owner, err);
+	int rc = bpk_upload_send(owner, err);
 
 	(void)like; /* a store has no modes, and sets the time itself */
+	if (rc == 0)
+		rc = bpk_upload_wait(owner, err);
 	close_upload(owner);
 	return rc;
 }
 
 static void upload_drop(void *owner)
 {
-	close_upload(owner);
+	struct bpk_upload *upload = owner;
+
+	if (!upload->is_member)
+		close_upload(upload);
 }
+
+static const struct bpk_draft_ops ops = { .write_at = upload_write_at,
+					  .read_at = upload_read_at,
+					  .set_size = upload_set_size,
+					  .reread = upload_reread,
+					  .keep = upload_keep,
+					  .drop = upload_drop };
 
 /* ---- opening ---- */
 
@@ -316,16 +335,6 @@ static int make_mark(struct bpk_upload *upload, struct bpk_err *err)
 		return bpk_fail_errno(err, errno, "getrandom");
 	snprintf(upload->mark, sizeof upload->mark, BPK_ANSWER_MARK ": %016" PRIx64 "%016" PRIx64,
 		 number[0], number[1]);
-	return 0;
-}
-
-static int check_target(const char *path, struct bpk_err *err)
-{
-	if (!bpk_path_is_s3(path))
-		return bpk_fail(err, BPK_FAILED,
-				"is on a web server, and results go to files or to s3:// URLs");
-	if (bpk_remote_is_folder(path))
-		return bpk_fail(err, BPK_FAILED, "is the URL of a directory, and names no file");
 	return 0;
 }
 
@@ -360,20 +369,16 @@ static int open_upload(struct bpk_upload *upload, const char *path, struct bpk_e
 int bpk_remote_draft(const char *path, const struct bpk_draft_options *options,
 		     struct bpk_draft **draft, struct bpk_err *err)
 {
-	static const struct bpk_draft_ops ops = { .write_at = upload_write_at,
-						  .read_at = upload_read_at,
-						  .set_size = upload_set_size,
-						  .reread = upload_reread,
-						  .keep = upload_keep,
-						  .drop = upload_drop };
 	struct bpk_upload *upload;
 
 	*draft = NULL;
-	if (check_target(path, err) != 0)
-		return -1;
+	if (!bpk_path_is_s3(path))
+		return bpk_fail(err, BPK_FAILED,
+				"is on a web server, and results go to files or to s3:// URLs");
 	if (options->directory)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"is a URL, and directories are written to the disk alone");
+		return bpk_objects_draft(path, options, draft, err);
+	if (bpk_remote_is_folder(path))
+		return bpk_fail(err, BPK_FAILED, "is the URL of a directory, and names no file");
 	upload = new_upload(options, err);
 	if (upload == NULL)
 		return -1;
@@ -381,4 +386,48 @@ int bpk_remote_draft(const char *path, const struct bpk_draft_options *options,
 		return 0;
 	close_upload(upload);
 	return -1;
+}
+
+/* ---- files of directories ---- */
+
+static int name_member(struct bpk_upload *upload, const char *directory, const struct bpk_url *url,
+		       const char *name, struct bpk_err *err)
+{
+	if (asprintf(&upload->path, "%s/%s", directory, name) < 0) {
+		upload->path = NULL;
+		return bpk_fail_memory(err, strlen(name));
+	}
+	return bpk_url_below(url, name, &upload->url, err) != 0 ? -1 : make_mark(upload, err);
+}
+
+int bpk_upload_open_member(const char *directory, const struct bpk_url *url, const char *name,
+			   const char *tag, struct bpk_upload **upload, struct bpk_err *err)
+{
+	static const struct bpk_draft_options options;
+	struct bpk_upload *member = new_upload(&options, err);
+
+	*upload = NULL;
+	if (member == NULL)
+		return -1;
+	member->is_member = true;
+	snprintf(member->condition, sizeof member->condition, "If-%s: %.*s",
+		 tag == NULL ? "None-Match" : "Match", BPK_ANSWER_TEXT / 2,
+		 tag == NULL ? "*" : tag);
+	snprintf(member->old_tag, sizeof member->old_tag, "%s", tag == NULL ? "" : tag);
+	if (name_member(member, directory, url, name, err) != 0) {
+		bpk_upload_free(member);
+		return -1;
+	}
+	*upload = member;
+	return 0;
+}
+
+int bpk_upload_draft(struct bpk_upload *upload, struct bpk_draft **draft, struct bpk_err *err)
+{
+	return bpk_draft_of_ops(&ops, upload, draft, err);
+}
+
+struct bpk_upload *bpk_upload_of(const struct bpk_draft *draft)
+{
+	return bpk_draft_owner(draft, &ops);
 }

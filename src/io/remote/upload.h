@@ -60,6 +60,9 @@ enum bpk_sight {
 	BPK_SIGHT_OURS,
 };
 
+/* What follows a good answer to a request, under the lock. */
+enum bpk_step { BPK_STEP_LOOK, BPK_STEP_BEGIN, BPK_STEP_COMMIT, BPK_STEP_ABORT };
+
 struct bpk_upload {
 	/* fixed after open */
 	char *path; /* as the user wrote it */
@@ -69,8 +72,10 @@ struct bpk_upload {
 	char old_tag[BPK_ANSWER_TEXT];   /* of the file to be replaced; "": none, or not known */
 	bool overwrite;
 	const char *remedy; /* for "already exists"; or NULL */
+	bool is_member;     /* a file of a directory (objects.h), which cleans up */
 	unsigned connections;
 	struct bpk_cleanup cleanup;
+	struct bpk_upload *next; /* of a directory's open files; guarded by the cleanup lock */
 
 	/* of the thread that writes, or keeps: guarded by write_lock while several may write */
 	pthread_mutex_t write_lock;
@@ -82,6 +87,10 @@ struct bpk_upload {
 	struct bpk_slot slots[BPK_UPLOAD_SLOTS];
 	size_t nsent;    /* parts that were sent: the next slot is nsent % connections */
 	bool is_checked; /* the store compares CRCs, and wants them once more at the end */
+	bool is_fresh;   /* the last request is sent on a connection of its own */
+	char crc[BPK_UPLOAD_TEXT]; /* header lines of a whole file, while it is put */
+	const char *lines[5];
+	bool is_uncertain; /* the last request failed, and the store may carry it out later */
 
 	/* shared with the thread that takes a signal */
 	pthread_mutex_t lock;
@@ -93,12 +102,10 @@ struct bpk_upload {
 	bool is_closed;             /* nothing is left to be cleaned up */
 	char *id;                   /* of the multipart upload; NULL: none is open at the store */
 	struct bpk_request control; /* a request but of a part */
+	enum bpk_step step;         /* of control */
 };
 
 /* ---- deposit.c ---- */
-
-/* What follows a good answer to a request, under the lock. */
-enum bpk_step { BPK_STEP_LOOK, BPK_STEP_BEGIN, BPK_STEP_COMMIT, BPK_STEP_ABORT };
 
 /* An answer, without its text. */
 struct bpk_reply {
@@ -116,6 +123,12 @@ struct bpk_reply {
  */
 int bpk_deposit_run(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
 		    double seconds, struct bpk_reply *reply, struct bpk_err *err);
+
+/* Both halves of a run: nothing waits in between, and all that wish points to stays there. */
+int bpk_deposit_start(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
+		      struct bpk_err *err);
+int bpk_deposit_end(struct bpk_upload *upload, enum bpk_step step, struct bpk_reply *reply,
+		    struct bpk_err *err);
 
 /* Look up the file at the store; err says why it cannot be seen. seconds: as above. */
 enum bpk_sight bpk_deposit_look(struct bpk_upload *upload, double seconds, struct bpk_reply *reply,
@@ -147,10 +160,38 @@ int bpk_deposit_url(const struct bpk_upload *upload, const char *id, struct bpk_
  * Fails as bpk_draft_open. */
 int bpk_upload_begin(struct bpk_upload *upload, struct bpk_err *err);
 
-/* Make the file visible: of bytes alone, or of all parts, which are stored. */
-int bpk_upload_commit(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err);
+/* Make the file visible: of all parts, which are stored; or begin to do so, of bytes alone, which
+ * stay there, and wait for that. */
+int bpk_upload_complete(struct bpk_upload *upload, struct bpk_err *err);
+int bpk_upload_put(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err);
+int bpk_upload_end_put(struct bpk_upload *upload, struct bpk_err *err);
 
 /* For bpk_cleanup_add: a signal ends the upload. */
 void bpk_upload_interrupt(void *upload);
+
+/* The same in steps, for the files of a directory: end all requests, that of a whole file within
+ * seconds (false: it was closed); then find out whose the file is. OURS: it is to be removed;
+ * UNKNOWN: it may be left, or appear later. until: a time of bpk_clock. Any thread, with the
+ * cleanup lock. */
+bool bpk_upload_stop(struct bpk_upload *upload, double seconds);
+enum bpk_sight bpk_upload_settle(struct bpk_upload *upload, double until);
+
+/* ---- upload.c, for the files of a directory ---- */
+
+/* Begin the file name of that directory. tag: of the file to be replaced; NULL: there must be none.
+ * Sends nothing. For bpk_upload_free. */
+int bpk_upload_open_member(const char *directory, const struct bpk_url *url, const char *name,
+			   const char *tag, struct bpk_upload **upload, struct bpk_err *err);
+
+/* A draft that writes the file; its drop leaves the upload. And the upload of such a draft. */
+int bpk_upload_draft(struct bpk_upload *upload, struct bpk_draft **draft, struct bpk_err *err);
+struct bpk_upload *bpk_upload_of(const struct bpk_draft *draft);
+
+/* Send a complete file: to return while a small one is on its way, and to wait for that. */
+int bpk_upload_send(struct bpk_upload *upload, struct bpk_err *err);
+int bpk_upload_wait(struct bpk_upload *upload, struct bpk_err *err);
+
+/* End what is on its way, and free it; the file stays. */
+void bpk_upload_free(struct bpk_upload *upload);
 
 #endif

@@ -12,6 +12,7 @@
 #include "io/tree/erase.h"
 #include "io/link.h"
 #include "io/lock.h"
+#include "io/remote.h"
 #include "io/tree/changes.h"
 #include "io/tree/tree.h"
 
@@ -148,6 +149,9 @@ int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct
 
 void bpk_tree_withdraw(struct bpk_tree *tree, const char *name)
 {
+	/* a file that was sent can only be removed later */
+	if (tree->ops != NULL)
+		(void)tree->ops->remove(tree->owner, name, NULL);
 	for (size_t i = tree->stage.count; i > 0; i--)
 		if (strcmp(tree->stage.files[i - 1].name, name) == 0)
 			unstage_at(tree, i - 1);
@@ -159,6 +163,8 @@ int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err
 		return bpk_fail(err, BPK_BUG, "remove from a new directory");
 	if (bpk_tree_check_name(name, err) != 0)
 		return -1;
+	if (tree->ops != NULL)
+		return tree->ops->remove(tree->owner, name, err);
 	return bpk_stage_add(&tree->removed, strdup(name), NULL, err);
 }
 
@@ -190,6 +196,10 @@ void bpk_tree_close(struct bpk_tree *tree)
 {
 	if (tree == NULL)
 		return;
+	if (tree->ops != NULL) {
+		tree->ops->close(tree->owner);
+		return;
+	}
 	bpk_cleanup_end(&tree->cleanup);
 	bpk_stage_clear(&tree->stage);
 	bpk_stage_clear(&tree->removed);
@@ -212,6 +222,11 @@ struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree)
 struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
 {
 	return tree->dir;
+}
+
+bool bpk_tree_is_remote(const struct bpk_tree *tree)
+{
+	return tree->ops != NULL;
 }
 
 /* ---- Opening ---- */
@@ -357,6 +372,8 @@ static int open_tree(struct bpk_tree *tree, const char *path,
 int bpk_tree_open(const char *path, const struct bpk_edit_options *options, struct bpk_tree **tree,
 		  struct bpk_err *err)
 {
+	if (bpk_path_is_url(path))
+		return bpk_remote_tree_open(path, options, tree, err);
 	*tree = bpk_calloc(1, sizeof **tree, err);
 	if (*tree == NULL)
 		return -1;

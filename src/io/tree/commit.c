@@ -376,6 +376,8 @@ int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *er
 	size_t count = tree->stage.count, first = pivot == NULL ? 0 : find_pivot(tree, pivot);
 	int rc;
 
+	if (tree->ops != NULL && tree->ops->commit != NULL)
+		return tree->ops->commit(tree->owner, pivot, err);
 	if (tree->is_new)
 		return bpk_fail(err, BPK_BUG, "commit of a new directory");
 	if (pivot != NULL && first == count)

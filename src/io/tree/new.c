@@ -408,16 +408,16 @@ static int new_tree_write(void *owner, struct bpk_view bytes, struct bpk_err *er
 	return bpk_fail(err, BPK_BUG, "write to a directory");
 }
 
-static const struct bpk_draft_ops new_tree_ops = { .write = new_tree_write,
-						   .keep = new_tree_keep,
-						   .drop = new_tree_drop };
-
-struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
+static struct bpk_tree *new_tree_tree(void *owner)
 {
-	struct new_tree *new = bpk_draft_owner(draft, &new_tree_ops);
+	struct new_tree *new = owner;
 
-	return new == NULL ? NULL : &new->tree;
+	return &new->tree;
 }
+
+static const struct bpk_draft_ops new_tree_ops = {
+	.write = new_tree_write, .keep = new_tree_keep, .drop = new_tree_drop, .tree = new_tree_tree
+};
 
 /* ---- Opening ---- */
 
@@ -454,6 +454,7 @@ static int open_directory(const char *target, const struct bpk_draft_options *op
 			  struct bpk_draft **draft, struct bpk_err *err)
 {
 	struct new_tree *new = bpk_calloc(1, sizeof *new, err);
+	bool is_named;
 
 	*draft = NULL;
 	if (new == NULL)
@@ -472,11 +473,10 @@ static int open_directory(const char *target, const struct bpk_draft_options *op
 		new_tree_free(new);
 		return -1;
 	}
-	/* files that are complete have their mode: others could not open one that is read-only */
-	bpk_draft_set_folder(
-		*draft, new->tree.root,
-		options->named && (!new->tree.has_like || (new->tree.like.st_mode &S_IWUSR) != 0),
-		options->sync, &new->tree.withholding);
+	/* others could not open files that are complete, and read-only */
+	is_named = options->named && (!new->tree.has_like || new->tree.like.st_mode &S_IWUSR);
+	bpk_draft_set_folder(*draft, new->tree.root, is_named, options->sync,
+			     &new->tree.withholding);
 	return 0;
 }
 

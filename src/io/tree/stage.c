@@ -71,6 +71,8 @@ int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_er
 {
 	struct stat like;
 
+	if (tree->ops != NULL)
+		return tree->ops->stage(tree->owner, draft, err);
 	if (!tree->is_new)
 		return bpk_tree_stage_change(tree, draft, err);
 	if (!tree->sync)

@@ -136,6 +136,8 @@ int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err
 
 	if (bpk_dir_check_name(name, err) != 0)
 		return -1;
+	if (tree->ops != NULL) /* names alone make folders */
+		return 0;
 	for (size_t end = 0;; end++) {
 		end += strcspn(name + end, "/");
 		memcpy(part, name, end);
@@ -158,6 +160,8 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 	*draft = NULL;
 	if (bpk_tree_check_name(name, err) != 0)
 		return -1;
+	if (tree->ops != NULL)
+		return tree->ops->draft(tree->owner, name, draft, err);
 	parent = bpk_beneath_parent(tree->root, name, &base);
 	if (parent < 0)
 		return bpk_fail_errno(err, errno, "%s: cannot open its folder", name);

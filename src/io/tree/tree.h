@@ -44,7 +44,22 @@ struct bpk_waiting {
 	size_t first, count;
 };
 
+/*
+ * A directory that is no folder of the file system. Each as its function in io/dir.h; names are
+ * checked, and a file to be removed is not staged. A new one ends with its draft, and has no commit
+ * and no close.
+ */
+struct bpk_tree_ops {
+	int (*draft)(void *owner, const char *name, struct bpk_draft **draft, struct bpk_err *err);
+	int (*stage)(void *owner, struct bpk_draft *draft, struct bpk_err *err);
+	int (*remove)(void *owner, const char *name, struct bpk_err *err);
+	int (*commit)(void *owner, const char *pivot, struct bpk_err *err);
+	void (*close)(void *owner);
+};
+
 struct bpk_tree {
+	const struct bpk_tree_ops *ops; /* NULL: a folder; then all members count */
+	void *owner;                    /* for ops; dir and only_adds count, too */
 	int root;
 	bool sync;
 	bool is_new;                /* only we see it: files have their names at once */

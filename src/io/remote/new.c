@@ -1,0 +1,288 @@
+/*
+ * Directories in stores that are written: new ones, as drafts, and those that are added to. Called
+ * by upload.c for bpk_draft_open, by tree/change.c for bpk_tree_open, and through the tree.
+ *
+ * Nothing locks a name in a store. A new directory is kept apart from another command's by its
+ * files, each put only where there is none; a change by its last step, which replaces one file only
+ * if that is still the one that was read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/edit.h"
+#include "io/file/draft.h"
+#include "io/remote/list.h"
+#include "io/remote/objects.h"
+
+struct directory {
+	struct bpk_tree tree;
+	struct bpk_objects objects;
+
+	/* of one that is added to */
+	char *url; /* ends with "/" */
+	const char *pivot;
+	struct bpk_dir *stale; /* as it was before the commit: its reader may be open yet */
+	struct bpk_names removed;
+};
+
+static void free_directory(struct directory *directory)
+{
+	bpk_objects_close(&directory->objects);
+	bpk_dir_close(directory->tree.dir);
+	bpk_dir_close(directory->stale);
+	bpk_names_clear(&directory->removed);
+	free(directory->url);
+	free(directory);
+}
+
+/* ---- looking ---- */
+
+/* Look up a file. *is_there: there is one; answer is set then. A store may deny a look. */
+static int look(const struct bpk_url *url, bool *is_there, struct bpk_answer *answer,
+		struct bpk_err *err)
+{
+	static const char *const none[] = { NULL };
+	struct bpk_request request = { .url = url, .method = "HEAD", .lines = none };
+	struct bpk_err why = { 0 };
+
+	(void)bpk_request_run(&request, &why);
+	*is_there = request.outcome == BPK_OUTCOME_BYTES;
+	*answer = request.answer;
+	if (*is_there || request.outcome == BPK_OUTCOME_MISSING ||
+	    request.outcome == BPK_OUTCOME_DENIED)
+		return 0;
+	bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_err_subject(err, "cannot be looked up");
+}
+
+static int fail_exists(const char *found, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"already exists, at least in part: %s is there; no directory in a store is "
+			"replaced, so remove all of it, or choose another name",
+			found);
+}
+
+/* Fail if a file has the name of the directory. */
+static int check_file(const struct bpk_objects *objects, struct bpk_err *err)
+{
+	struct bpk_answer answer;
+	struct bpk_url url;
+	bool is_there = false;
+	int rc = bpk_url_make(objects->path, &url, err);
+
+	if (rc == 0)
+		rc = look(&url, &is_there, &answer, err);
+	bpk_url_clear(&url);
+	return rc == 0 && is_there ? fail_exists("a file of that name", err) : rc;
+}
+
+/* Fail if there are files below the name. Who may not list meets them one by one. */
+static int check_files(const struct bpk_objects *objects, struct bpk_err *err)
+{
+	struct bpk_listing listing = { 0 };
+	enum bpk_outcome outcome;
+	struct bpk_err why = { 0 };
+	int rc = bpk_listing_make(&objects->url, 1, &listing, &outcome, &why);
+
+	if (rc != 0)
+		rc = outcome == BPK_OUTCOME_DENIED ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	else if (listing.count > 0)
+		rc = fail_exists(bpk_listing_name(&listing, bpk_listing_at(&listing, 0)), err);
+	bpk_listing_clear(&listing);
+	return rc;
+}
+
+/* ---- the tree ---- */
+
+static int directory_draft(void *owner, const char *name, struct bpk_draft **draft,
+			   struct bpk_err *err)
+{
+	struct directory *directory = owner;
+
+	return bpk_objects_begin(&directory->objects, name, draft, err);
+}
+
+static int directory_stage(void *owner, struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct directory *directory = owner;
+
+	return bpk_objects_stage(&directory->objects, draft, err);
+}
+
+static int directory_remove(void *owner, const char *name, struct bpk_err *err)
+{
+	struct directory *directory = owner;
+
+	return bpk_names_add(&directory->removed, strdup(name), err);
+}
+
+/* ---- a new directory ---- */
+
+static const struct bpk_tree_ops new_ops = { .draft = directory_draft, .stage = directory_stage };
+
+static int new_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
+{
+	(void)owner;
+	(void)bytes;
+	return bpk_fail(err, BPK_BUG, "write to a directory");
+}
+
+static int new_keep(void *owner, const struct stat *like, struct bpk_err *err)
+{
+	struct directory *directory = owner;
+	int rc = bpk_objects_commit(&directory->objects, err);
+
+	(void)like;
+	free_directory(directory);
+	return rc;
+}
+
+static void new_drop(void *owner)
+{
+	free_directory(owner);
+}
+
+static struct bpk_tree *new_tree(void *owner)
+{
+	struct directory *directory = owner;
+
+	return &directory->tree;
+}
+
+int bpk_objects_draft(const char *path, const struct bpk_draft_options *options,
+		      struct bpk_draft **draft, struct bpk_err *err)
+{
+	static const struct bpk_draft_ops ops = {
+		.write = new_write, .keep = new_keep, .drop = new_drop, .tree = new_tree
+	};
+	struct directory *directory = bpk_calloc(1, sizeof *directory, err);
+
+	(void)options; /* nothing is replaced, and a store has no permissions */
+	*draft = NULL;
+	if (directory == NULL)
+		return -1;
+	directory->tree = (struct bpk_tree){ .ops = &new_ops, .owner = directory, .is_new = true };
+	if (bpk_objects_open(&directory->objects, path, err) == 0 &&
+	    check_file(&directory->objects, err) == 0 &&
+	    check_files(&directory->objects, err) == 0 &&
+	    bpk_draft_of_ops(&ops, directory, draft, err) == 0)
+		return 0;
+	free_directory(directory);
+	return -1;
+}
+
+/* ---- a directory that is added to ---- */
+
+/* Note which version of the pivot the commit is to replace, before any of it is read. */
+static int note_pivot(struct directory *directory, struct bpk_err *err)
+{
+	struct bpk_objects *objects = &directory->objects;
+	struct bpk_answer answer;
+	struct bpk_url url;
+	bool is_there = false;
+	int rc = bpk_url_below(&objects->url, directory->pivot, &url, err);
+
+	if (rc == 0)
+		rc = look(&url, &is_there, &answer, err);
+	bpk_url_clear(&url);
+	if (rc != 0)
+		return -1;
+	if (!is_there)
+		return bpk_fail(err, BPK_FAILED, "%s: does not exist, or cannot be looked up",
+				directory->pivot);
+	if (!answer.is_strong || strlen(answer.version) > BPK_ANSWER_TEXT / 2)
+		return bpk_fail(
+			err, BPK_FAILED,
+			"the store has no strong ETags, by which two writers are told apart");
+	free(objects->pivot_tag);
+	objects->pivot_tag = bpk_strdup(answer.version, err);
+	return objects->pivot_tag == NULL ? -1 : 0;
+}
+
+/* Open the directory as it is now; the one opened before stays for its reader. */
+static int open_state(struct directory *directory, struct bpk_err *err)
+{
+	if (note_pivot(directory, err) != 0)
+		return -1;
+	bpk_dir_close(directory->stale);
+	directory->stale = directory->tree.dir;
+	return bpk_remote_dir_open(directory->url, &directory->tree.dir, err);
+}
+
+static int change_commit(void *owner, const char *pivot, struct bpk_err *err)
+{
+	struct directory *directory = owner;
+	const struct bpk_upload *last = directory->objects.last;
+
+	if (!directory->tree.only_adds)
+		return bpk_fail(err, BPK_FAILED, "is in a store, where data is only added");
+	if (pivot == NULL || strcmp(pivot, directory->pivot) != 0 || last == NULL)
+		return bpk_fail(err, BPK_BUG, "a commit without %s", directory->pivot);
+	if (bpk_objects_commit(&directory->objects, err) != 0)
+		return -1;
+	bpk_objects_remove(&directory->objects, &directory->removed);
+	bpk_names_clear(&directory->removed);
+	directory->tree.only_adds = false;
+	return open_state(directory, err) == 0
+		       ? 0
+		       : bpk_err_subject(err, "is committed; reading it again failed");
+}
+
+static void change_close(void *owner)
+{
+	free_directory(owner);
+}
+
+static const struct bpk_tree_ops change_ops = { .draft = directory_draft,
+						.stage = directory_stage,
+						.remove = directory_remove,
+						.commit = change_commit,
+						.close = change_close };
+
+static int check_claim(const struct directory *directory, const struct bpk_edit_options *options,
+		       struct bpk_err *err)
+{
+	const struct bpk_place place = { .path = directory->url,
+					 .is_directory = true,
+					 .directory = directory->tree.dir };
+	bool claimed = true;
+
+	if (options->claims != NULL && options->claims(&place, &claimed, err) != 0)
+		return -1;
+	return claimed ? 0 : bpk_fail(err, BPK_FAILED, "is no longer a dataset of that format");
+}
+
+static int open_change(struct directory *directory, const char *path,
+		       const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	char *url;
+
+	if (bpk_objects_open(&directory->objects, path, err) != 0)
+		return -1;
+	if (asprintf(&url, "%s/", directory->objects.path) < 0)
+		return bpk_fail_memory(err, strlen(path));
+	directory->url = url;
+	directory->pivot = options->pivot;
+	return open_state(directory, err) != 0 ? -1 : check_claim(directory, options, err);
+}
+
+int bpk_remote_tree_open(const char *path, const struct bpk_edit_options *options,
+			 struct bpk_tree **tree, struct bpk_err *err)
+{
+	struct directory *directory;
+
+	*tree = NULL;
+	if (options->pivot == NULL || !bpk_path_is_s3(path))
+		return bpk_fail(err, BPK_UNSUPPORTED, "is a URL, and is not changed in place");
+	directory = bpk_calloc(1, sizeof *directory, err);
+	if (directory == NULL)
+		return -1;
+	directory->tree = (struct bpk_tree){ .ops = &change_ops, .owner = directory };
+	if (open_change(directory, path, options, err) != 0) {
+		free_directory(directory);
+		return -1;
+	}
+	*tree = &directory->tree;
+	return 0;
+}
