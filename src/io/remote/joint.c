@@ -1,4 +1,4 @@
-/* Several requests that are sent as one. Called by request.c and, for their ranges, by prepare.c. */
+/* Several requests that are sent as one. Called by request.c and, for their text, by prepare.c. */
 #include "io/remote/joint.h"
 
 #include <inttypes.h>
