@@ -79,8 +79,31 @@ reads() { # URL OPTION...
         serve d $options
         reads "$url/x.blp" --connections 1 --max-download 1
         [ "$(count_joint)" -eq 1 ] || die "$options: $(cat "$requests")"
+        : >"$requests"
         reads "$url/x.b2frame" --connections 8
+        [ "$(count_joint)" -le 1 ] || die "$options: $(cat "$requests")"
         bpk verify --connections 2 "$url/x.blp"
+    done
+}
+
+# A column of an array whose rows are chunks.
+@test "a hundred items of as many chunks" {
+    need_urls
+    mkdir d
+    data noise 6000000 raw
+    bpk pack -q --dtype '<f4' --shape 100,15000 --chunk-shape 1,3000 -o d/x.b2nd raw
+    bpk pack -q --checksum none --dtype '<f4' --shape 100,15000 --chunk-shape 1,3000 -o d/plain.b2nd raw
+    for name in x.b2nd plain.b2nd; do
+        bpk cat --slice :,7000 d/$name >local
+        [ "$(wc -c <local)" -eq 400 ]
+        for row in "8 45" "1 25" "64 250"; do
+            serve d --delay 0.01
+            quietly bpk cat --slice :,7000 --connections "${row% *}" "$url/$name" && same "$out" local
+            [ "$(count_requests)" -le "${row#* }" ] || die "$name $row: $(cat "$requests")"
+        done
+        serve d --no-multirange --delay 0.01
+        quietly bpk cat --slice :,7000 "$url/$name" && same "$out" local
+        [ "$(count_joint)" -eq 1 ]
     done
 }
 

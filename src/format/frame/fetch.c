@@ -57,6 +57,23 @@ int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 	return rc;
 }
 
+/* Chunks mostly follow each other, so that a chunk ends where the next one begins. */
+void bpk_frame_announce(const struct bpk_frame_reader *r, uint64_t number, uint64_t most)
+{
+	uint64_t entry, next, room;
+
+	if (r->dir != NULL || !bpk_source_is_remote(r->source) || number >= r->state.nchunks ||
+	    bpk_frame_entry(&r->state, number, &entry, NULL) != 0 ||
+	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
+		return;
+	room = r->state.header.packed_size - entry;
+	if (number + 1 < r->state.nchunks &&
+	    bpk_frame_entry(&r->state, number + 1, &next, NULL) == 0 && next > entry)
+		room = bpk_min_u64(room, next - entry);
+	room = bpk_min_u64(room, bpk_chunk_bound(r->state.header.chunk_size));
+	bpk_source_ahead(r->source, r->state.header.size + entry, bpk_min_u64(room, most));
+}
+
 int bpk_frame_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_range want = { parcel->want_start, parcel->want_size };

@@ -21,6 +21,10 @@ int bpk_frame_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 int bpk_frame_fetch_ranges(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			   const struct bpk_frame_ranges *wanted, struct bpk_err *err);
 
+/* Announce a read of the first most bytes of chunk number, and of its seal if that is all of it,
+ * for bpk_source_ahead: of a contiguous frame. A hint: it never fails. Any thread. */
+void bpk_frame_announce(const struct bpk_frame_reader *reader, uint64_t number, uint64_t most);
+
 /* Look up chunk number, below nchunks: read 32 bytes of it, and check them against the frame's
  * sizes. Errors name the chunk. Any thread. */
 int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number, struct bpk_frame_found *found,

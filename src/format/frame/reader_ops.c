@@ -132,22 +132,12 @@ static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *
 	return 0;
 }
 
-/* Chunks mostly follow each other, so that a chunk ends where the next one begins. */
 static void reader_ahead(void *reader, uint64_t number)
 {
 	struct bpk_frame_reader *r = reader;
-	uint64_t entry, next, room;
 
-	if (r->array.bands != NULL || r->dir != NULL || !bpk_source_is_remote(r->source) ||
-	    number >= r->state.nchunks || bpk_frame_entry(&r->state, number, &entry, NULL) != 0 ||
-	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
-		return;
-	room = r->state.header.packed_size - entry;
-	if (number + 1 < r->state.nchunks &&
-	    bpk_frame_entry(&r->state, number + 1, &next, NULL) == 0 && next > entry)
-		room = bpk_min_u64(room, next - entry);
-	bpk_source_ahead(r->source, r->state.header.size + entry,
-			 bpk_min_u64(room, bpk_chunk_bound(r->state.header.chunk_size)));
+	if (r->array.bands == NULL)
+		bpk_frame_announce(r, number, UINT64_MAX);
 }
 
 static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,

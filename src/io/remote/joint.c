@@ -23,40 +23,55 @@ static uint64_t hash_of(const struct bpk_url *url)
 	return bpk_hash(BPK_HASH_START, bpk_view(url->text, size));
 }
 
-static unsigned row_of(const struct bpk_joint_hosts *hosts, uint64_t hash)
+static unsigned row_of(const struct bpk_joint_hosts *hosts, const struct bpk_url *url)
 {
+	uint64_t hash = hash_of(url);
 	unsigned i = 0;
 
-	while (i < BPK_JOINT_HOSTS && (hosts->rows[i].failures == 0 || hosts->rows[i].hash != hash))
+	while (i < BPK_JOINT_HOSTS && (!hosts->rows[i].is_used || hosts->rows[i].hash != hash))
 		i++;
 	return i;
 }
 
-static bool is_refusing(const struct bpk_joint_hosts *hosts, const struct bpk_url *url)
+/* True if the server is to get no joint request, or not yet: one that does not know them sends the
+ * whole file, so that only one is sent before it is known. */
+static bool is_closed(const struct bpk_joint_hosts *hosts, const struct bpk_url *url)
 {
-	unsigned i = row_of(hosts, hash_of(url));
+	unsigned i = row_of(hosts, url);
 
-	return i < BPK_JOINT_HOSTS && hosts->rows[i].failures >= REFUSALS;
+	return i < BPK_JOINT_HOSTS && (hosts->rows[i].failures >= REFUSALS ||
+				       (hosts->rows[i].is_tried && !hosts->rows[i].is_proved));
+}
+
+void bpk_joint_note_sent(struct bpk_joint_hosts *hosts, const struct bpk_url *url)
+{
+	unsigned i = row_of(hosts, url);
+
+	if (i == BPK_JOINT_HOSTS) {
+		i = hosts->next;
+		hosts->next = (i + 1) % BPK_JOINT_HOSTS;
+		memset(&hosts->rows[i], 0, sizeof hosts->rows[i]);
+		hosts->rows[i].is_used = true;
+		hosts->rows[i].hash = hash_of(url);
+	}
+	hosts->rows[i].is_tried = true;
 }
 
 void bpk_joint_note(struct bpk_joint_hosts *hosts, const struct bpk_url *url,
 		    enum bpk_joint_end end)
 {
-	uint64_t hash = hash_of(url);
-	unsigned i = row_of(hosts, hash);
+	unsigned i = row_of(hosts, url);
 
-	if (end == BPK_JOINT_TAKEN) {
-		if (i < BPK_JOINT_HOSTS && hosts->rows[i].failures < REFUSALS)
-			hosts->rows[i].failures = 0;
+	if (i == BPK_JOINT_HOSTS)
 		return;
+	hosts->rows[i].is_tried = false;
+	if (end == BPK_JOINT_TAKEN) {
+		hosts->rows[i].is_proved = true;
+		if (hosts->rows[i].failures < REFUSALS)
+			hosts->rows[i].failures = 0;
+	} else if (end != BPK_JOINT_DROPPED) {
+		hosts->rows[i].failures += end == BPK_JOINT_REFUSED ? REFUSALS : 1;
 	}
-	if (i == BPK_JOINT_HOSTS) {
-		i = hosts->next;
-		hosts->next = (i + 1) % BPK_JOINT_HOSTS;
-		hosts->rows[i].hash = hash;
-		hosts->rows[i].failures = 0;
-	}
-	hosts->rows[i].failures += end == BPK_JOINT_REFUSED ? REFUSALS : 1;
 }
 
 /* ---- members ---- */
@@ -69,7 +84,7 @@ bool bpk_joint_may(const struct bpk_joint_hosts *hosts, const struct bpk_request
 	       request->take == NULL && request->method == NULL && request->tries == 0 &&
 	       !request->is_alone && seen->total != BPK_UNKNOWN && request->offset <= seen->total &&
 	       request->out.size <= seen->total - request->offset &&
-	       !is_refusing(hosts, request->url);
+	       !is_closed(hosts, request->url);
 }
 
 /* Where the request belongs among the ranges; BPK_MULTIPART_RANGES: nowhere. */

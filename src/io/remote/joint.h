@@ -30,11 +30,14 @@ struct bpk_joint {
 	char why[256]; /* of the carrier: CURL_ERROR_SIZE */
 };
 
-/* Servers that do not send several ranges, as far as is known. Valid when zeroed. */
+/* What is known of servers. Valid when zeroed. */
 struct bpk_joint_hosts {
 	struct {
-		uint64_t hash;
+		bool is_used;
+		bool is_proved; /* it has sent several ranges */
+		bool is_tried;  /* its first joint request is under way, and it gets no other yet */
 		unsigned failures; /* one after the other; those that may pass count half */
+		uint64_t hash;
 	} rows[BPK_JOINT_HOSTS];
 	unsigned next; /* the row to be replaced */
 };
@@ -44,6 +47,7 @@ enum bpk_joint_end {
 	BPK_JOINT_TAKEN,   /* all ranges are whole */
 	BPK_JOINT_REFUSED, /* the server does not send several ranges, or not these */
 	BPK_JOINT_FAILED,  /* as any request may fail, for a while; the carrier's err says why */
+	BPK_JOINT_DROPPED, /* nobody waited for it any more */
 };
 
 /* True if the request may be one of several: the server and the file are known for it. */
@@ -62,7 +66,10 @@ bool bpk_joint_remove(struct bpk_joint *joint, struct bpk_request *request);
 /* Write the ranges as CURLOPT_RANGE wants them. */
 void bpk_joint_text(const struct bpk_joint *joint, char text[BPK_JOINT_TEXT]);
 
-/* Note how a joint request to url has ended. */
+/* Note that a joint request to url is sent. */
+void bpk_joint_note_sent(struct bpk_joint_hosts *hosts, const struct bpk_url *url);
+
+/* Note how it has ended. */
 void bpk_joint_note(struct bpk_joint_hosts *hosts, const struct bpk_url *url,
 		    enum bpk_joint_end end);
 

@@ -1,6 +1,6 @@
 /*
  * Directories in stores that are written: new ones, as drafts, and those that are added to. Called
- * by upload.c for bpk_draft_open, by tree/change.c for bpk_tree_open, and through the tree.
+ * by tree/new.c for bpk_draft_open, by tree/change.c for bpk_tree_open, and through the tree.
  *
  * Nothing locks a name in a store. A new directory is kept apart from another command's by its
  * files, each put only where there is none; a change by its last step, which replaces one file only
@@ -150,16 +150,13 @@ static struct bpk_tree *new_tree(void *owner)
 	return &directory->tree;
 }
 
-int bpk_objects_draft(const char *path, const struct bpk_draft_options *options,
-		      struct bpk_draft **draft, struct bpk_err *err)
+static int open_draft(const char *path, struct bpk_draft **draft, struct bpk_err *err)
 {
 	static const struct bpk_draft_ops ops = {
 		.write = new_write, .keep = new_keep, .drop = new_drop, .tree = new_tree
 	};
 	struct directory *directory = bpk_calloc(1, sizeof *directory, err);
 
-	(void)options; /* nothing is replaced, and a store has no permissions */
-	*draft = NULL;
 	if (directory == NULL)
 		return -1;
 	directory->tree = (struct bpk_tree){ .ops = &new_ops, .owner = directory, .is_new = true };
@@ -170,6 +167,18 @@ int bpk_objects_draft(const char *path, const struct bpk_draft_options *options,
 		return 0;
 	free_directory(directory);
 	return -1;
+}
+
+int bpk_remote_draft(const char *path, const struct bpk_draft_options *options,
+		     struct bpk_draft **draft, struct bpk_err *err)
+{
+	*draft = NULL;
+	if (!bpk_path_is_s3(path))
+		return bpk_fail(err, BPK_FAILED,
+				"is on a web server, and results go to files or to s3:// URLs");
+	/* no directory is replaced, and a store has no permissions */
+	return options->directory ? open_draft(path, draft, err)
+				  : bpk_upload_open(path, options, draft, err);
 }
 
 /* ---- a directory that is added to ---- */

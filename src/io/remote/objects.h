@@ -63,10 +63,4 @@ void bpk_objects_remove(struct bpk_objects *objects, const struct bpk_names *nam
 /* Remove everything that was stored and not kept, and free all members. */
 void bpk_objects_close(struct bpk_objects *objects);
 
-/* ---- new.c ---- */
-
-/* bpk_remote_draft for a directory. */
-int bpk_objects_draft(const char *path, const struct bpk_draft_options *options,
-		      struct bpk_draft **draft, struct bpk_err *err);
-
 #endif

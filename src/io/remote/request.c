@@ -180,7 +180,10 @@ static struct bpk_request *join(struct bpk_request *request, double now)
 				  : (joint = bpk_joint_new(request, r)) != NULL)
 			withdraw(r);
 	}
-	return joint != NULL ? &joint->carrier : request;
+	if (joint == NULL)
+		return request;
+	bpk_joint_note_sent(&engine.hosts, request->url);
+	return &joint->carrier;
 }
 
 /* End the members of a joint request that has ended, or send them by themselves. */
@@ -205,6 +208,7 @@ static void settle(struct bpk_joint *joint, enum bpk_joint_end how)
 /* End a joint request that nobody waits for any more. */
 static void drop(const struct bpk_curl_calls *curl, struct bpk_joint *joint)
 {
+	bpk_joint_note(&engine.hosts, joint->carrier.url, BPK_JOINT_DROPPED);
 	take_back(curl, &joint->carrier);
 	release(curl, &joint->carrier);
 	bpk_joint_free(joint);

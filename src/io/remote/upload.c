@@ -1,5 +1,5 @@
 /* The draft of a file in a store: bytes into parts, and complete parts on their way. Called by
- * tree/new.c for bpk_draft_open, and through the draft. */
+ * new.c for bpk_draft_open, by objects.c for files of directories, and through the draft. */
 #include "io/remote/upload.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <sys/random.h>
 
 #include "io/file/draft.h"
-#include "io/remote/objects.h"
 
 /*
  * Parts have one size, as some stores want it, until so many were written that there would not be
@@ -366,17 +365,11 @@ static int open_upload(struct bpk_upload *upload, const char *path, struct bpk_e
 	return 0;
 }
 
-int bpk_remote_draft(const char *path, const struct bpk_draft_options *options,
-		     struct bpk_draft **draft, struct bpk_err *err)
+int bpk_upload_open(const char *path, const struct bpk_draft_options *options,
+		    struct bpk_draft **draft, struct bpk_err *err)
 {
 	struct bpk_upload *upload;
 
-	*draft = NULL;
-	if (!bpk_path_is_s3(path))
-		return bpk_fail(err, BPK_FAILED,
-				"is on a web server, and results go to files or to s3:// URLs");
-	if (options->directory)
-		return bpk_objects_draft(path, options, draft, err);
 	if (bpk_remote_is_folder(path))
 		return bpk_fail(err, BPK_FAILED, "is the URL of a directory, and names no file");
 	upload = new_upload(options, err);

@@ -105,6 +105,12 @@ struct bpk_upload {
 	enum bpk_step step;         /* of control */
 };
 
+/* ---- upload.c ---- */
+
+/* bpk_draft_open for a file in a store. */
+int bpk_upload_open(const char *path, const struct bpk_draft_options *options,
+		    struct bpk_draft **draft, struct bpk_err *err);
+
 /* ---- deposit.c ---- */
 
 /* An answer, without its text. */

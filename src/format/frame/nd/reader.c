@@ -7,6 +7,11 @@
 #include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"
 
+enum {
+	SMALL = 16 << 10, /* bytes of a chunk that is read whole though only blocks are wanted */
+	AHEAD = 64,       /* chunks of a band that are announced at most */
+};
+
 /* ---- The wanted items ---- */
 
 struct wanted {
@@ -35,6 +40,8 @@ struct fetching {
 	struct bpk_parcel *parcel;
 	struct bpk_frame_pieces *pieces;
 	uint64_t count;        /* chunks of the pieces */
+	uint64_t noted;        /* those whose numbers are in the band */
+	uint64_t announced;    /* those that a remote file was told of */
 	struct bpk_buf ranges; /* of one of these chunks, struct bpk_frame_range */
 };
 
@@ -46,6 +53,34 @@ static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	(void)err;
 	f->count++;
 	return 0;
+}
+
+/* Write the number of the next chunk into the band. */
+static int note_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct fetching *f = arg;
+
+	(void)err;
+	bpk_frame_band(&f->parcel->packed)->chunk[f->noted++].number = number;
+	return 0;
+}
+
+/* Before the chunk in that place is read, announce those that follow, many at a time: requests for
+ * them go together. Of a chunk of which only blocks are read, the beginning has its header. */
+static void announce(struct fetching *f, size_t place)
+{
+	const struct bpk_frame_band *band = bpk_frame_band(&f->parcel->packed);
+	uint64_t end = bpk_min_u64(place + AHEAD, f->noted);
+
+	if (place + AHEAD / 2 < f->announced)
+		return;
+	for (; f->announced < end; f->announced++) {
+		uint64_t number = band->chunk[f->announced].number;
+
+		bpk_frame_announce(f->reader, number,
+				   bpk_frame_chunk_is_sealed(f->reader, number) ? UINT64_MAX
+										: SMALL);
+	}
 }
 
 /* Add a block to the ranges of the next chunk. */
@@ -72,7 +107,6 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ranges *wanted,
 		       struct bpk_err *err)
 {
-	enum { SMALL = 16 << 10 };
 	struct bpk_frame_found found;
 
 	*wanted = (struct bpk_frame_ranges){ 0 };
@@ -106,6 +140,7 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	struct bpk_frame_band *band;
 	int rc;
 
+	announce(f, bpk_frame_band(packed)->count);
 	if (want_blocks(f, number, &wanted, err) != 0)
 		return -1;
 	rc = bpk_frame_fetch_ranges(f->reader, &chunk, &wanted, err);
@@ -152,6 +187,8 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 	bpk_frame_nd_cut(&r->array.nd, &r->array.bands->box, wanted.first, wanted.count, f.pieces);
 	bpk_frame_nd_each_chunk(&r->array.nd, f.pieces, count_chunk, &f, NULL);
 	rc = bpk_frame_band_begin(&parcel->packed, f.count, err);
+	if (rc == 0 && f.count > 1 && bpk_source_is_remote(r->source))
+		bpk_frame_nd_each_chunk(&r->array.nd, f.pieces, note_chunk, &f, NULL);
 	if (rc == 0)
 		rc = bpk_frame_nd_each_chunk(&r->array.nd, f.pieces, add_chunk, &f, err);
 	bpk_buf_clear(&f.ranges);
