@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* ---- A batch of numbers ---- */
@@ -230,6 +231,9 @@ struct run {
 	int64_t (*row_of)(void *arg, const struct bpk_item *item);
 	void *arg;
 	struct walk walk;
+	/* Written for the way through the arrays: the layout reads tables, and what they unpack is
+	 * counted for all reads meanwhile. */
+	pthread_rwlock_t tables;
 	struct job *jobs; /* by place */
 	struct bpk_statistics *rows;
 	struct bpk_err err; /* of the first job that failed */
@@ -334,8 +338,10 @@ static bool begin(void *arg, size_t number, unsigned place)
 	if (run->err.kind != BPK_OK)
 		return true; /* the rest would be read in vain */
 	job->rc = bpk_buf_resize(&job->bytes, PIECE, &job->err);
+	pthread_rwlock_wrlock(&run->tables);
 	if (job->rc == 0)
 		job->rc = next_job(run, job, &used, &job->err);
+	pthread_rwlock_unlock(&run->tables);
 	if (job->rc != 0)
 		fail_job(run, job);
 	return true;
@@ -354,6 +360,19 @@ static void measure_segment(struct segment *segment, const uint8_t *bytes)
 	}
 }
 
+static int read_segment(struct run *run, const struct segment *segment, struct bpk_span bytes,
+			struct bpk_err *err)
+{
+	int rc;
+
+	if (segment->offset == BPK_UNKNOWN)
+		return 0;
+	pthread_rwlock_rdlock(&run->tables);
+	rc = bpk_source_need_at(run->content->view, segment->offset, bytes, err);
+	pthread_rwlock_unlock(&run->tables);
+	return rc;
+}
+
 static void work(void *arg, unsigned place)
 {
 	struct run *run = arg;
@@ -363,8 +382,7 @@ static void work(void *arg, unsigned place)
 		struct segment *segment = &job->segments[i];
 		struct bpk_span bytes = bpk_span(job->bytes.data + segment->start, segment->size);
 
-		if (segment->offset != BPK_UNKNOWN &&
-		    bpk_source_need_at(run->content->view, segment->offset, bytes, &job->err) != 0)
+		if (read_segment(run, segment, bytes, &job->err) != 0)
 			job->rc = fail_job(run, job);
 		else
 			measure_segment(segment, bytes.data);
@@ -446,7 +464,9 @@ int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item
 		return -1;
 	line.threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line.count));
 	line.nplaces = 2 * line.threads;
+	pthread_rwlock_init(&run.tables, NULL);
 	rc = run_jobs(&run, &line, err);
+	pthread_rwlock_destroy(&run.tables);
 	clear_jobs(&run, line.nplaces);
 	return rc;
 }
