@@ -231,8 +231,8 @@ struct run {
 	int64_t (*row_of)(void *arg, const struct bpk_item *item);
 	void *arg;
 	struct walk walk;
-	/* Written for the way through the arrays: the layout reads tables, and what they unpack is
-	 * counted for all reads meanwhile. */
+	/* Written for the way through the arrays: the layout reads tables, and the bytes that are
+	 * unpacked for them would be counted for other reads, too. */
 	pthread_rwlock_t tables;
 	struct job *jobs; /* by place */
 	struct bpk_statistics *rows;
