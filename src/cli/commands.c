@@ -124,8 +124,8 @@ static const char *find_for_other(const char *name)
 		{ "compress", "pack" },  { "c", "pack" },       { "decompress", "unpack" },
 		{ "d", "unpack" },       { "a", "append" },     { "i", "info" },
 		{ "extract", "unpack" }, { "x", "unpack" },     { "test", "verify" },
-		{ "t", "verify" },       { "check", "verify" }, { "list", "info" },
-		{ "l", "info" },         { "diff", "cmp" },
+		{ "t", "verify" },       { "check", "verify" }, { "list", "ls" },
+		{ "l", "ls" },           { "diff", "cmp" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

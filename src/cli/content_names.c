@@ -160,12 +160,14 @@ static void add_packed(struct filling *f, struct bpk_content_name *row, uint64_t
 
 /* ---- Filling ---- */
 
+/* Arrays come in the order of frames, whose steps may begin anew. */
 static void add_step(struct bpk_content_name *row, uint64_t step)
 {
 	if (step == BPK_UNKNOWN)
 		return;
-	row->first_step = bpk_min_u64(row->first_step, step);
-	row->last_step = row->last_step == BPK_UNKNOWN ? step : bpk_max_u64(row->last_step, step);
+	if (row->first_step == BPK_UNKNOWN)
+		row->first_step = step;
+	row->last_step = step;
 }
 
 static int add_item(struct filling *f, const struct bpk_item *item, struct bpk_err *err)

@@ -331,8 +331,7 @@ static int choose_format(struct bpk_rows *rows, const struct bpk_dtype *dtype, s
 {
 	if (!bpk_is_number(dtype))
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"the array is none of numbers, as --text "
-				"needs it");
+				"the array holds no numbers, and --text prints numbers");
 	if (rows->args->format != NULL && parse_format(rows->args->format, &rows->format, err) != 0)
 		return -1;
 	rows->type = dtype->scalar;

@@ -46,6 +46,7 @@ const struct bpk_opt bpk_opt_update = {
 	.help = "skip files whose result is there and not older",
 	.more = "An older result is replaced, also without --force. Results have the modification "
 		"time of their source, so that a command which was interrupted goes on where it "
-		"ended. A source that is skipped is kept, also with --rm.",
+		"ended. A source that was replaced by an older file is not noticed. A source that "
+		"is skipped is kept, also with --rm.",
 	.group = GROUP_OUTPUT,
 };

@@ -13,7 +13,9 @@ static const struct bpk_opt opt_at_least = {
 	BPK_OPT_VALUE(OPT_U64, struct bpk_verify_args, at_least),
 	.metavar = "N",
 	.help = "fail if fewer than N archives are found",
-	.more = "Damaged ones count, too. With --shard, those of the share.",
+	.more = "Damaged ones count, too, and so do raw GSD files and tars, which are verified. "
+		"With "
+		"--shard, those of the share.",
 	.max = UINT64_MAX,
 };
 

@@ -347,7 +347,7 @@ assert np.array_equal(np.loadtxt(sys.argv[1]), a)' "$out"
     refuses 64 "--header needs --text" bpk cat --header npy-f8
     refuses 64 "only one of --bytes and --text" bpk cat --text --bytes 1: npy-f8
     refuses 1 "holds 2 arrays, --text needs the --name of one" bpk cat --text npz-two
-    refuses 1 "the array is none of numbers" bpk cat --text npy-rec
+    refuses 1 "the array holds no numbers" bpk cat --text npy-rec
     bpk pack -q -f -o a.blp a
     refuses 1 "is not an array, as --text needs it" bpk cat --text a.blp
     refuses 1 "is not an array, as --native needs it" bpk cat --native a.blp
