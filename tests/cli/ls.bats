@@ -142,6 +142,15 @@ np.savez("a.npz", **{"x%d" % i: r.integers(0, 50, 1000 * i + 1).astype("i4") for
     lists '-  -  |V1  100000  -' -- zeros.blp
 }
 
+@test "ls shows the steps of the first and of the last frame, also where they begin anew" {
+    cp "$corpus/gsd-2" t.gsd
+    for step in 7 9 4; do
+        quietly bpk append t.gsd --step $step log/x="$corpus/npy-f8"
+    done
+    bpk ls t.gsd >"$out"
+    grep -Eq '^log/x .* 7\.\.4$' "$out" || die "$(cat "$out")"
+}
+
 @test "ls --json: the members of info --json" {
     need_python
     cp "$corpus"/{gsd-2,trr-2} .
