@@ -165,6 +165,9 @@ struct bpk_edit_options; /* io/edit.h */
  * and keeps or drops it. */
 struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft);
 
+/* False in a store, which has no folders without files. */
+bool bpk_tree_keeps_folders(const struct bpk_tree *tree);
+
 /*
  * Open the directory path for changing. Takes the writer lock (on .lock in its root, created when
  * missing). Settles the leftovers of a writer that died: a list of changes is carried out if

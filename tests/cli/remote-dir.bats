@@ -51,9 +51,14 @@ kinds=(403 404 409 500 503 reset lost garbage empty error-in-200 condition cut s
         stored "pipe.$format" "pipe.$format"
         quietly bpk verify "s3://b/pipe.$format/"
         : >empty
-        quietly bpk pack -F $format -o "s3://b/empty.$format" empty
-        quietly bpk pack -F $format -o "empty.$format" empty
-        stored "empty.$format" "empty.$format"
+        if [ $format = chunked ]; then
+            refuses 1 "without data needs an empty folder" bpk pack -F $format -o "s3://b/empty.$format" empty
+            [ -z "$(files_of "d/b/empty.$format")" ]
+        else
+            quietly bpk pack -F $format -o "s3://b/empty.$format" empty
+            quietly bpk pack -F $format -o "empty.$format" empty
+            stored "empty.$format" "empty.$format"
+        fi
         quietly bpk convert -F $format s3://b/x1.b2sparse/ "s3://b/deep/er.$format/"
         quietly bpk convert -F $format x1.b2sparse "er.$format"
         stored "er.$format" "deep/er.$format"
@@ -110,7 +115,7 @@ kinds=(403 404 409 500 503 reset lost garbage empty error-in-200 condition cut s
     refuses 1 "00000003.chunk is there" bpk pack -F b2sparse -o s3://b/left raw
     # that cannot be listed: its files are met one by one
     stop_serving
-    serve_store --fault 403@2
+    serve_store --fault 403@2 --fault 403@4
     ends 1 bpk pack -t 4 -z 64K -F b2sparse -o s3://b/left raw
     says "left: 00000003.chunk: is there already: another command is writing it, or one that was killed left it"
     same raw d/b/left/00000003.chunk
@@ -148,13 +153,13 @@ falters() {
     bpk pack -q -t 4 -z 64K -F chunked -o whole.chunked raw
     [ "$(files_of whole.b2sparse | wc -l)" -eq 6 ]
     [ "$(files_of whole.chunked | wc -l)" -eq 4 ]
-    for row in $(rows $((8 * ${#kinds[@]})) 23); do
+    for row in $(rows $((9 * ${#kinds[@]})) 23); do
         falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" b2sparse
     done
-    for row in $(rows $((6 * ${#kinds[@]})) 31); do
+    for row in $(rows $((7 * ${#kinds[@]})) 31); do
         falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" chunked
     done
-    for row in $(rows $((8 * 5)) 17); do
+    for row in $(rows $((9 * 5)) 17); do
         lasting=(403 500 reset lost condition)
         falters "${lasting[row % 5]}@$((row / 5 + 1))+" b2sparse
     done
@@ -165,18 +170,18 @@ falters() {
     data field-f32 300000 raw
     bpk pack -q -t 4 -z 64K -F b2sparse -o whole.b2sparse raw
     # of the first file, of another one, of the last one
-    for fault in lost@3 cut@5 stall@8 lost@8; do
+    for fault in lost@3 cut@6 stall@9 lost@9; do
         falters "$fault" b2sparse
         stored whole.b2sparse x.b2sparse
     done
     falters condition@3 b2sparse
     says "s3://b/x.b2sparse: 00000000.chunk: is there already"
     [ -z "$(files_of d/b)" ]
-    falters condition@8 b2sparse
+    falters condition@9 b2sparse
     says "chunks.b2frame: is there already"
     [ -z "$(files_of d/b)" ]
     # nobody knows: what was sent may become an archive yet
-    falters lost@8+ b2sparse
+    falters lost@9+ b2sparse
     says "it is uncertain whether the store keeps it, so that all of its files stay"
     diff -r whole.b2sparse d/b/x.b2sparse
 }
@@ -206,18 +211,18 @@ interrupted() {
     pack=(pack -t 4 -z 64K -F b2sparse -o s3://b/x raw)
     bpk pack -q -t 4 -z 64K -F b2sparse -o whole raw
     # the last but one is on its way, with others
-    interrupted TERM stall 7 "${pack[@]}"
+    interrupted TERM stall 8 "${pack[@]}"
     [ -z "$(files_of d/b)" ] && [ ! -s "$err" ] || die "$(cat "$err"; files_of d/b)"
-    interrupted INT stall 8 "${pack[@]}"
+    interrupted INT stall 9 "${pack[@]}"
     stored whole x
     says "^bpk: s3://b/x: is complete; the signal came too late$"
     rm -rf d
     # carried out when it is given up, or never
-    interrupted TERM late 8 "${pack[@]}"
+    interrupted TERM late 9 "${pack[@]}"
     if [ -e d/b/x/chunks.b2frame ]; then stored whole x; else says "all of its files stay"; fi
     ! light || return 0
     rm -rf d
-    interrupted KILL late 8 "${pack[@]}"
+    interrupted KILL late 9 "${pack[@]}"
     [ ! -e d/b/x/chunks.b2frame ] || stored whole x
 }
 
@@ -255,6 +260,26 @@ both() {
             done
             [ $((one + two)) -eq 1 ] || [ -z "$(files_of d/b/x)" ]
         done
+    done
+}
+
+@test "two writers of one new name and two formats: one archive at most" {
+    need_urls
+    data field-f32 300000 raw
+    data field-f32 200000 raw2
+    bpk pack -q -t 4 -z 64K -F b2sparse -o one raw
+    bpk pack -q -t 4 -z 64K -F chunked -o two raw2
+    first() { bpk pack -q -t 4 -z 64K -F b2sparse -o s3://b/x raw; }
+    second() { bpk pack -q -t 4 -z 64K -F chunked -o s3://b/x raw2; }
+    serve_store --delay 0.003
+    for round in $(seq 8); do
+        rm -rf d/b/x
+        both first second
+        [ $((one + two)) -ge 1 ] || die "$round: both are done"
+        find d/b -mindepth 1 -type d -empty -delete
+        [ $one -ne 0 ] || stored one x
+        [ $two -ne 0 ] || stored two x
+        [ $((one + two)) -eq 1 ] || [ -z "$(files_of d/b/x)" ]
     done
 }
 
@@ -423,6 +448,33 @@ append_falters() {
         # nothing is left of the one that was refused
         [ "$(files_of d/b/x | wc -l)" -eq "$(($("$BPK" info --json d/b/x | grep -o '"nchunks": *[0-9]*' |
             grep -o '[0-9]*$') + 1))" ] || die "$round: $(files_of d/b/x; cat one.err two.err)"
+    done
+}
+
+@test "another append adds to one whose answer is lost: nothing is removed" {
+    need_urls
+    archives
+    data noise 50000 third
+    cat both third >all
+    cat raw third >other
+    serve_archive
+    quietly bpk append --connections 1 s3://b/x more
+    commit=$(awk -F '\t' '$2 == "PUT" { n = $1 } END { print n }' "$requests")
+    stop_serving
+    for fault in "" "--fault 503@$((commit + 1))"; do
+        # shellcheck disable=SC2086
+        serve_archive --fault "lost@$commit" $fault
+        status=0
+        bpk append --connections 1 s3://b/x more 2>said &
+        pid=$!
+        eventually arrived $((commit + 1))
+        quietly bpk append s3://b/x third
+        wait $pid || status=$?
+        stop_serving
+        [ $status -eq 0 ] || grep -q "it is uncertain whether the store keeps it" said || die "$(cat said)"
+        "$BPK" cat d/b/x >content || die "$(cat said)"
+        cmp -s content all || cmp -s content other || die "another content"
+        quietly "$BPK" verify d/b/x || [ $status -ne 0 ]
     done
 }
 

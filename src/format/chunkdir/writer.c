@@ -290,6 +290,10 @@ static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
 
+	if (w->raw_size == 0 && !bpk_tree_keeps_folders(w->tree))
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"a chunked directory without data needs an empty folder, which a "
+				"store does not have; write a sparse frame, or a file");
 	if (count_rows(w, err) != 0 || bpk_chunkdir_output_end(&w->output, err) != 0)
 		return -1;
 	if (put_text(w, "", w->set.attributes.name, bpk_buf_view(&w->attributes), err) != 0)

@@ -70,13 +70,15 @@ static bool is_refusal(const struct bpk_reply *reply)
 	return status >= 400 && status < 500 && status != 408 && status != 412 && reply->tries == 1;
 }
 
-static int explain_member(const struct bpk_upload *upload, unsigned status, struct bpk_err *err)
+static int explain_member(const struct bpk_upload *upload, unsigned status, bool is_lost,
+			  struct bpk_err *err)
 {
 	if (upload->old_tag[0] != '\0')
 		return status == 412 || status == 409 || status == 404
 			       ? bpk_fail(err, BPK_FAILED,
-					  "was changed by another command meanwhile, and stays so;"
-					  " append again")
+					  "was changed by another command meanwhile, and stays "
+					  "so%s",
+					  is_lost ? "" : "; append again")
 			       : -1;
 	if (status != 412 && status != 409)
 		return -1;
@@ -89,19 +91,22 @@ static int explain(const struct bpk_upload *upload, const struct bpk_reply *repl
 		   struct bpk_err *err)
 {
 	if (upload->is_member)
-		return explain_member(upload, reply->answer.status, err);
+		return explain_member(upload, reply->answer.status, reply->is_uncertain, err);
 	if (reply->answer.status == 412 && upload->old_tag[0] != '\0')
 		return bpk_fail(err, BPK_FAILED,
 				"was changed by another program meanwhile, and stays so");
 	return reply->answer.status == 412 ? fail_exists(upload, err) : -1;
 }
 
-/* Note whether a member's request may be carried out yet: not once another file is there. */
+/*
+ * Note whether a member's request was carried out, or may be yet: not once another file is there.
+ * That says nothing of the last one of a directory: another command may have added to its archive.
+ */
 static int note_uncertain(struct bpk_upload *upload, const struct bpk_reply *reply,
 			  enum bpk_sight sight, const struct bpk_reply *seen)
 {
-	bool is_other =
-		sight == BPK_SIGHT_OTHER && strcmp(seen->answer.version, upload->old_tag) != 0;
+	bool is_other = sight == BPK_SIGHT_OTHER && !upload->is_last &&
+			strcmp(seen->answer.version, upload->old_tag) != 0;
 
 	pthread_mutex_lock(&upload->lock);
 	upload->is_uncertain = sight == BPK_SIGHT_UNKNOWN ||
@@ -201,7 +206,7 @@ int bpk_upload_put(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_
 					  .method = "PUT",
 					  .body = bytes,
 					  .lines = upload->lines,
-					  .fresh = upload->is_fresh };
+					  .fresh = upload->is_last };
 
 	bpk_deposit_crc_line(bpk_crc32(0, bytes), upload->crc);
 	upload->lines[0] = "Content-Type: application/octet-stream";

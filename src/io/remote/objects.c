@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "io/file/draft.h"
+#include "io/remote/list.h"
 
 /* Seconds for requests on their way once nothing is kept, and for all of the removal; then where a
  * signal waits. */
@@ -239,6 +240,36 @@ static int end_all(struct bpk_objects *objects, struct bpk_err *err)
 	return 0;
 }
 
+static int fail_taken(const char *found, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"%s is there, too: another command is writing it, or one that was killed "
+			"left it",
+			found);
+}
+
+/* The first file of a new directory is stored. Another command that writes another format has a
+ * first file of another name: who lists the directory after both are stored gives up. */
+static int check_alone(const struct bpk_objects *objects, struct bpk_err *err)
+{
+	const char *own = objects->stored.all[0];
+	struct bpk_listing listing = { 0 };
+	enum bpk_outcome outcome;
+	struct bpk_err why = { 0 };
+	int rc = bpk_listing_make(&objects->url, 2, &listing, &outcome, &why);
+
+	if (rc != 0)
+		rc = outcome == BPK_OUTCOME_DENIED ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	for (size_t i = 0; rc == 0 && i < listing.count; i++) {
+		const char *name = bpk_listing_name(&listing, bpk_listing_at(&listing, i));
+
+		if (strncmp(own, name, strcspn(own, "/")) != 0 || strlen(name) != strcspn(own, "/"))
+			rc = fail_taken(name, err);
+	}
+	bpk_listing_clear(&listing);
+	return rc;
+}
+
 /* Send a file. The first one is waited for: of two commands, one gets its name, and the other one
  * ends before it has put more. */
 static int send_file(struct bpk_objects *objects, struct bpk_upload *upload, struct bpk_err *err)
@@ -250,7 +281,8 @@ static int send_file(struct bpk_objects *objects, struct bpk_upload *upload, str
 	if (bpk_upload_send(upload, err) != 0)
 		return file_subject(objects, upload, err);
 	objects->queue[(objects->first + objects->count++) % BPK_UPLOAD_SLOTS] = upload;
-	if (!objects->has_claim && end_all(objects, err) != 0)
+	if (!objects->has_claim && (end_all(objects, err) != 0 ||
+				    (objects->pivot_tag == NULL && check_alone(objects, err) != 0)))
 		return -1;
 	objects->has_claim = true;
 	bpk_request_poke();
@@ -298,7 +330,7 @@ static int keep_all(struct bpk_objects *objects, struct bpk_err *err)
 /* The condition of the last file, which was begun as any other one. */
 static void set_condition(const struct bpk_objects *objects, struct bpk_upload *last)
 {
-	last->is_fresh = true;
+	last->is_last = true;
 	if (objects->pivot_tag == NULL)
 		return;
 	snprintf(last->condition, sizeof last->condition, "If-Match: %s", objects->pivot_tag);

@@ -239,6 +239,7 @@ static int send_rest(struct bpk_upload *upload, struct bpk_err *err)
 int bpk_upload_send(struct bpk_upload *upload, struct bpk_err *err)
 {
 	struct bpk_part *first;
+	uint8_t *shrunk;
 	size_t last;
 
 	if (find_part(upload, upload->end > 0 ? upload->end - 1 : 0, &last, err) != 0)
@@ -248,6 +249,10 @@ int bpk_upload_send(struct bpk_upload *upload, struct bpk_err *err)
 	first = &upload->parts[0];
 	if (finish_part(upload, 0, err) != 0)
 		return -1;
+	/* many small files of a directory are on their way at a time */
+	shrunk = realloc(first->bytes, (size_t)bpk_max_u64(first->size, 1));
+	if (shrunk != NULL)
+		first->bytes = shrunk;
 	return bpk_upload_put(upload, bpk_view(first->bytes, first->size), err);
 }
 

@@ -87,7 +87,7 @@ struct bpk_upload {
 	struct bpk_slot slots[BPK_UPLOAD_SLOTS];
 	size_t nsent;    /* parts that were sent: the next slot is nsent % connections */
 	bool is_checked; /* the store compares CRCs, and wants them once more at the end */
-	bool is_fresh;   /* the last request is sent on a connection of its own */
+	bool is_last;    /* of a directory: its request has a connection of its own */
 	char crc[BPK_UPLOAD_TEXT]; /* header lines of a whole file, while it is put */
 	const char *lines[5];
 	bool is_uncertain; /* the last request failed, and the store may carry it out later */

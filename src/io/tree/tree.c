@@ -149,6 +149,11 @@ int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err
 	}
 }
 
+bool bpk_tree_keeps_folders(const struct bpk_tree *tree)
+{
+	return tree->ops == NULL;
+}
+
 /* ---- Files ---- */
 
 int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **draft,
