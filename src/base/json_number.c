@@ -5,6 +5,8 @@
  */
 #include "base/json.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 enum {
 	MOST_DIGITS = 17,    /* digits in the shortest text of any double */
 	MOST_EXPONENT = 400, /* larger than the exponent of any double */
-	TEXT = 32,
 };
 
 /* 0.DDD * 10^exponent; without digits 0. */
@@ -92,26 +93,15 @@ static bool same_decimal(const struct decimal *a, const struct decimal *b)
 	       (a->ndigits == 0 || a->exponent == b->exponent);
 }
 
-/* value is finite. Fifteen digits identify most doubles; only the smallest need fewer, so the
- * search starts at 15 except near zero. */
-static void shortest(double value, char text[TEXT])
-{
-	for (int precision = fabs(value) < 1e-300 ? 1 : 15; precision <= MOST_DIGITS; precision++) {
-		snprintf(text, TEXT, "%.*g", precision, value);
-		if (strtod(text, NULL) == value)
-			return;
-	}
-}
-
 int bpk_json_put_double(struct bpk_buf *out, double value, struct bpk_err *err)
 {
-	char text[TEXT];
+	char text[BPK_NUMBER_TEXT];
 
 	if (isnan(value))
 		return bpk_buf_printf(out, err, "NaN");
 	if (isinf(value))
 		return bpk_buf_printf(out, err, value < 0 ? "-Infinity" : "Infinity");
-	shortest(value, text);
+	bpk_double_text(value, text);
 	return bpk_buf_printf(out, err, strpbrk(text, ".e") == NULL ? "%s.0" : "%s", text);
 }
 
@@ -153,7 +143,7 @@ static bool take_word(struct bpk_view text, double *value)
 static bool take_double(struct bpk_view text, double *value)
 {
 	struct decimal d = decimal_of(text), again;
-	char short_text[TEXT];
+	char short_text[BPK_NUMBER_TEXT];
 
 	if (!d.fits)
 		return false;
@@ -163,7 +153,7 @@ static bool take_double(struct bpk_view text, double *value)
 	*value = strtod(short_text, NULL);
 	if (!isfinite(*value))
 		return false;
-	shortest(*value, short_text);
+	bpk_double_text(*value, short_text);
 	again = decimal_of(bpk_view(short_text, strlen(short_text)));
 	return same_decimal(&d, &again);
 }

@@ -1,10 +1,13 @@
 /*
- * UTF-8, and the escape of untrusted text for terminals. Called by errors, JSON, layouts, layers of
- * frames, and results of commands.
+ * UTF-8, the escape of untrusted text for terminals, and numbers as text. Called by errors, JSON,
+ * layouts, layers of frames, and results of commands.
  */
 #include "base/text.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Source: The Unicode Standard, table 3-7. */
 size_t bpk_utf8_size(struct bpk_view text)
@@ -66,4 +69,28 @@ size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN])
 	memcpy(shown, text.data, size);
 	shown[size] = '\0';
 	return size;
+}
+
+/* ---- Numbers ---- */
+
+/* DBL_DIG digits identify most numbers; only the smallest need fewer, so the search starts there
+ * except near zero. */
+const char *bpk_double_text(double value, char out[BPK_NUMBER_TEXT])
+{
+	for (int digits = fabs(value) < 1e-300 ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
+		snprintf(out, BPK_NUMBER_TEXT, "%.*g", digits, value);
+		if (isnan(value) || strtod(out, NULL) == value)
+			break;
+	}
+	return out;
+}
+
+const char *bpk_float_text(float value, char out[BPK_NUMBER_TEXT])
+{
+	for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
+		snprintf(out, BPK_NUMBER_TEXT, "%.*g", digits, (double)value);
+		if (digits == FLT_DECIMAL_DIG || isnan(value) || strtof(out, NULL) == value)
+			break;
+	}
+	return out;
 }

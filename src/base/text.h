@@ -1,6 +1,6 @@
 /*
- * Untrusted text: its encoding, and its display; file names, and text from inside files. A part of
- * the room's door.
+ * Untrusted text: its encoding, and its display; file names, and text from inside files. Numbers
+ * as text. A part of the room's door.
  */
 #ifndef BPK_BASE_TEXT_H
 #define BPK_BASE_TEXT_H
@@ -28,5 +28,12 @@ enum { BPK_TEXT_SHOWN = 5 };
  * bytes of text consumed.
  */
 size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN]);
+
+enum { BPK_NUMBER_TEXT = 32 };
+
+/* A number with as few digits as give the same double, or float, when they are read back: "0.1",
+ * "1e+300", "nan", "-inf". */
+const char *bpk_double_text(double value, char out[BPK_NUMBER_TEXT]);
+const char *bpk_float_text(float value, char out[BPK_NUMBER_TEXT]);
 
 #endif

@@ -1,11 +1,8 @@
 /* Sizes, ratios, wrapped paragraphs and escaped names, for messages and results of all commands. */
 #include "cli/text.h"
 
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 const char *bpk_size_text(uint64_t size, char out[BPK_SIZE_TEXT])
 {
@@ -31,27 +28,6 @@ const char *bpk_ratio_text(uint64_t raw, uint64_t packed, char out[BPK_SIZE_TEXT
 		snprintf(out, BPK_SIZE_TEXT, "-");
 	else
 		snprintf(out, BPK_SIZE_TEXT, "%.3f", (double)raw / (double)packed);
-	return out;
-}
-
-/* C gives the largest number of digits that any value needs, and one that every value keeps. */
-const char *bpk_double_text(double value, char out[BPK_NUMBER_TEXT])
-{
-	for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
-		snprintf(out, BPK_NUMBER_TEXT, "%.*g", digits, value);
-		if (digits == DBL_DECIMAL_DIG || isnan(value) || strtod(out, NULL) == value)
-			break;
-	}
-	return out;
-}
-
-const char *bpk_float_text(float value, char out[BPK_NUMBER_TEXT])
-{
-	for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
-		snprintf(out, BPK_NUMBER_TEXT, "%.*g", digits, (double)value);
-		if (digits == FLT_DECIMAL_DIG || isnan(value) || strtof(out, NULL) == value)
-			break;
-	}
 	return out;
 }
 

@@ -14,13 +14,6 @@ const char *bpk_size_text(uint64_t size, char out[BPK_SIZE_TEXT]);
 /* "2.415", "-" where a side is unknown or packed is 0. */
 const char *bpk_ratio_text(uint64_t raw, uint64_t packed, char out[BPK_SIZE_TEXT]);
 
-enum { BPK_NUMBER_TEXT = 32 };
-
-/* A number with as few digits as give the same double, or float, when they are read back: "0.1",
- * "1e+300", "nan", "-inf". */
-const char *bpk_double_text(double value, char out[BPK_NUMBER_TEXT]);
-const char *bpk_float_text(float value, char out[BPK_NUMBER_TEXT]);
-
 /* Print text on standard output in lines of at most width bytes, broken at spaces; the first line
  * begins at column, the others are indented by indent. Ends with a newline. */
 void bpk_print_wrapped(const char *text, size_t column, size_t indent, size_t width);

@@ -402,7 +402,7 @@ struct bpk_draft_ops {
 	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
 	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
 	int (*reread)(void *owner, struct bpk_err *err);
-	struct bpk_tree *(*tree)(void *owner); /* NULL: it is no directory */
+	struct bpk_tree *(*tree)(void *owner); /* of a directory, without write; else NULL */
 };
 
 /* ops and owner are borrowed until the draft is kept or dropped. */

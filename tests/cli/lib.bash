@@ -153,6 +153,43 @@ serve() {
 
 stop_serving() { exec {serving}>&-; }
 
+# The folder d, with the bucket b, as a store that demands signatures, and a web server.
+serve_store() { # OPTION...
+    mkdir -p d/b
+    serve d --key 'ID:se/cr+et' "$@"
+    export AWS_ACCESS_KEY_ID=ID AWS_SECRET_ACCESS_KEY=se/cr+et BPK_ENDPOINT=$url
+}
+
+# LISTEN LINES: nginx over the folder d at 127.0.0.1:$port, with these words behind listen, and lines in its server,
+# until it is killed as $server; $requests is its log, as that of serve.
+serve_nginx() {
+    cat >conf <<EOF
+daemon off; pid $PWD/pid; error_log $PWD/log; worker_processes 1;
+events { worker_connections 64; }
+http {
+    log_format ranges '\$request_id	GET	\$uri	\$http_range	\$status	\$body_bytes_sent';
+    access_log $PWD/requests ranges;
+    client_body_temp_path $PWD/t1; proxy_temp_path $PWD/t2; fastcgi_temp_path $PWD/t3;
+    uwsgi_temp_path $PWD/t4; scgi_temp_path $PWD/t5;
+    server { listen unix:$PWD/socket; listen 127.0.0.1:PORT $1; root $PWD/d; $2 }
+}
+EOF
+    rm -f pid socket
+    [ "$(id -u)" -ne 0 ] || sed -i '1i user root;' conf
+    : >requests
+    requests=$PWD/requests
+    for port in $(seq $((20000 + $$ % 20000)) 7 65000); do
+        sed -i "s/127.0.0.1:[A-Z0-9]*/127.0.0.1:$port/" conf
+        nginx -e "$PWD/log" -p "$PWD" -c "$PWD/conf" 3>&- 2>"$err" &
+        server=$!
+        for ((i = 0; i < 100; i++)); do
+            [ ! -s pid ] || break 2
+            kill -0 $server 2>/dev/null || break
+            sleep 0.05
+        done
+    done
+}
+
 # A build that reads URLs, which says so itself, and no settings of the user's.
 need_urls() {
     ! bpk version | grep -q '^URLs *left out' || skip "built without libcurl"

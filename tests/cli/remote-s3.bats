@@ -2,12 +2,6 @@ load lib
 
 # Archives in a store of S3, and directories on a web server; both are tests/lib/store.
 
-# The folder d as a store that demands signatures, and a web server; its bucket is b.
-serve_store() { # OPTION...
-    serve d --key 'ID:se/cr+et' "$@"
-    export AWS_ACCESS_KEY_ID=ID AWS_SECRET_ACCESS_KEY=se/cr+et BPK_ENDPOINT=$url
-}
-
 # The archives of raw in every format, below d/b; $names are those of files, $folders the others.
 archives() {
     mkdir -p d/b/deep/er

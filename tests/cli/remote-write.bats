@@ -2,13 +2,6 @@ load lib
 
 # Results in a store of S3, which is tests/lib/store: whole under their key, or not there.
 
-# The folder d, with the bucket b, as a store that demands signatures.
-serve_store() { # OPTION...
-    mkdir -p d/b
-    serve d --key 'ID:se/cr+et' "$@"
-    export AWS_ACCESS_KEY_ID=ID AWS_SECRET_ACCESS_KEY=se/cr+et BPK_ENDPOINT=$url
-}
-
 # A command that writes, which must end.
 bpk() { timeout 100 "$BPK" "$@"; }
 

@@ -246,27 +246,7 @@ END
     archives
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key -out cert -days 2 \
         -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>"$err"
-    cat >conf <<END
-daemon off; pid $PWD/pid; error_log $PWD/log; worker_processes 1;
-events { worker_connections 64; }
-http {
-    access_log off; client_body_temp_path $PWD/t1; proxy_temp_path $PWD/t2; fastcgi_temp_path $PWD/t3;
-    uwsgi_temp_path $PWD/t4; scgi_temp_path $PWD/t5;
-    server { listen unix:$PWD/socket; listen 127.0.0.1:PORT ssl http2; root $PWD/d;
-        ssl_certificate $PWD/cert; ssl_certificate_key $PWD/key; }
-}
-END
-    [ "$(id -u)" -ne 0 ] || sed -i '1i user root;' conf
-    for port in $(seq $((20000 + $$ % 20000)) 7 65000); do
-        sed -i "s/127.0.0.1:[A-Z0-9]*/127.0.0.1:$port/" conf
-        nginx -e "$PWD/log" -p "$PWD" -c "$PWD/conf" 3>&- 2>"$err" &
-        server=$!
-        for ((i = 0; i < 100; i++)); do
-            [ ! -s pid ] || break 2
-            kill -0 $server 2>/dev/null || break
-            sleep 0.05
-        done
-    done
+    serve_nginx "ssl http2" "ssl_certificate $PWD/cert; ssl_certificate_key $PWD/key;"
     url=https://127.0.0.1:$port
     ends 1 bpk verify "$url/x.blp"
     says "x.blp: cannot open: .*certificate"

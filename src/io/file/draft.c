@@ -377,6 +377,8 @@ int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_e
 
 	if (draft->seekable)
 		rc = write_seekable(draft, draft->tell, bytes, false, err);
+	else if (draft->ops != NULL && draft->ops->tree != NULL)
+		rc = bpk_fail(err, BPK_BUG, "write to a directory");
 	else if (draft->ops != NULL)
 		rc = draft->ops->write(draft->owner, bytes, err);
 	else

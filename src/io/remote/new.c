@@ -11,7 +11,6 @@
 
 #include "io/edit.h"
 #include "io/file/draft.h"
-#include "io/remote/list.h"
 #include "io/remote/objects.h"
 
 struct directory {
@@ -81,13 +80,9 @@ static int check_file(const struct bpk_objects *objects, struct bpk_err *err)
 static int check_files(const struct bpk_objects *objects, struct bpk_err *err)
 {
 	struct bpk_listing listing = { 0 };
-	enum bpk_outcome outcome;
-	struct bpk_err why = { 0 };
-	int rc = bpk_listing_make(&objects->url, 1, &listing, &outcome, &why);
+	int rc = bpk_objects_list(objects, 1, &listing, err);
 
-	if (rc != 0)
-		rc = outcome == BPK_OUTCOME_DENIED ? 0 : bpk_fail(err, why.kind, "%s", why.text);
-	else if (listing.count > 0)
+	if (rc == 0 && listing.count > 0)
 		rc = fail_exists(bpk_listing_name(&listing, bpk_listing_at(&listing, 0)), err);
 	bpk_listing_clear(&listing);
 	return rc;
@@ -121,13 +116,6 @@ static int directory_remove(void *owner, const char *name, struct bpk_err *err)
 
 static const struct bpk_tree_ops new_ops = { .draft = directory_draft, .stage = directory_stage };
 
-static int new_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
-{
-	(void)owner;
-	(void)bytes;
-	return bpk_fail(err, BPK_BUG, "write to a directory");
-}
-
 static int new_keep(void *owner, const struct stat *like, struct bpk_err *err)
 {
 	struct directory *directory = owner;
@@ -152,9 +140,9 @@ static struct bpk_tree *new_tree(void *owner)
 
 static int open_draft(const char *path, struct bpk_draft **draft, struct bpk_err *err)
 {
-	static const struct bpk_draft_ops ops = {
-		.write = new_write, .keep = new_keep, .drop = new_drop, .tree = new_tree
-	};
+	static const struct bpk_draft_ops ops = { .keep = new_keep,
+						  .drop = new_drop,
+						  .tree = new_tree };
 	struct directory *directory = bpk_calloc(1, sizeof *directory, err);
 
 	if (directory == NULL)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "io/file/draft.h"
-#include "io/remote/list.h"
 
 /* Seconds for requests on their way once nothing is kept, and for all of the removal; then where a
  * signal waits. */
@@ -248,18 +247,26 @@ static int fail_taken(const char *found, struct bpk_err *err)
 			found);
 }
 
+int bpk_objects_list(const struct bpk_objects *objects, size_t most, struct bpk_listing *listing,
+		     struct bpk_err *err)
+{
+	enum bpk_outcome outcome;
+	struct bpk_err why = { 0 };
+
+	if (bpk_listing_make(&objects->url, most, listing, &outcome, &why) == 0 ||
+	    outcome == BPK_OUTCOME_DENIED)
+		return 0;
+	return bpk_fail(err, why.kind, "%s", why.text);
+}
+
 /* The first file of a new directory is stored. Another command that writes another format has a
  * first file of another name: who lists the directory after both are stored gives up. */
 static int check_alone(const struct bpk_objects *objects, struct bpk_err *err)
 {
 	const char *own = objects->stored.all[0];
 	struct bpk_listing listing = { 0 };
-	enum bpk_outcome outcome;
-	struct bpk_err why = { 0 };
-	int rc = bpk_listing_make(&objects->url, 2, &listing, &outcome, &why);
+	int rc = bpk_objects_list(objects, 2, &listing, err);
 
-	if (rc != 0)
-		rc = outcome == BPK_OUTCOME_DENIED ? 0 : bpk_fail(err, why.kind, "%s", why.text);
 	for (size_t i = 0; rc == 0 && i < listing.count; i++) {
 		const char *name = bpk_listing_name(&listing, bpk_listing_at(&listing, i));
 

@@ -14,6 +14,7 @@
 #ifndef BPK_IO_REMOTE_OBJECTS_H
 #define BPK_IO_REMOTE_OBJECTS_H
 
+#include "io/remote/list.h"
 #include "io/remote/upload.h"
 #include "io/tree/tree.h"
 
@@ -41,6 +42,11 @@ struct bpk_objects {
 
 /* Set path and url, which must name a directory in a bucket. Fails as bpk_remote_open. */
 int bpk_objects_open(struct bpk_objects *objects, const char *path, struct bpk_err *err);
+
+/* List some names in the directory, for bpk_listing_clear: none where the store denies it. Fails as
+ * bpk_listing_make. */
+int bpk_objects_list(const struct bpk_objects *objects, size_t most, struct bpk_listing *listing,
+		     struct bpk_err *err);
 
 /* Begin the file name. The draft's drop leaves it to objects. */
 int bpk_objects_begin(struct bpk_objects *objects, const char *name, struct bpk_draft **draft,

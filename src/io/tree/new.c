@@ -401,13 +401,6 @@ static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *e
 	return rc;
 }
 
-static int new_tree_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
-{
-	(void)owner;
-	(void)bytes;
-	return bpk_fail(err, BPK_BUG, "write to a directory");
-}
-
 static struct bpk_tree *new_tree_tree(void *owner)
 {
 	struct new_tree *new = owner;
@@ -415,9 +408,9 @@ static struct bpk_tree *new_tree_tree(void *owner)
 	return &new->tree;
 }
 
-static const struct bpk_draft_ops new_tree_ops = {
-	.write = new_tree_write, .keep = new_tree_keep, .drop = new_tree_drop, .tree = new_tree_tree
-};
+static const struct bpk_draft_ops new_tree_ops = { .keep = new_tree_keep,
+						   .drop = new_tree_drop,
+						   .tree = new_tree_tree };
 
 /* ---- Opening ---- */
 
