@@ -3,12 +3,14 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
-/* The text of glibc's dlerror begins with the name of a library that is missing. */
-static int fail(const char *soname, struct bpk_err *err)
+/* The text of glibc's dlerror begins with the name of a library that is missing, and does not name a
+ * lack of memory each time: number is errno after the failure. */
+static int fail(const char *soname, int number, struct bpk_err *err)
 {
-	const char *why = dlerror();
+	const char *why = number != ENOMEM ? dlerror() : strerror(number);
 	size_t size = strlen(soname);
 
 	why = why != NULL ? why : "unknown error";
@@ -20,15 +22,17 @@ static int fail(const char *soname, struct bpk_err *err)
 /* The lock is held. */
 static int load(struct bpk_library *library, struct bpk_err *err)
 {
-	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
+	void *handle;
 
+	errno = 0;
+	handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL)
-		return fail(library->soname, err);
+		return fail(library->soname, errno, err);
 	for (size_t i = 0; library->names[i] != NULL; i++) {
 		void *call = dlsym(handle, library->names[i]);
 
 		if (call == NULL)
-			return fail(library->soname, err);
+			return fail(library->soname, 0, err);
 		memcpy((char *)library->calls + i * sizeof call, &call, sizeof call);
 	}
 	return 0;

@@ -147,11 +147,16 @@ serve() {
     need_python
     port=$BATS_TEST_TMPDIR/port$((served += 1)) requests=$BATS_TEST_TMPDIR/requests$served
     exec {serving}> >(exec "$python" "$tests/lib/store" "$@" --port-file "$port" --log "$requests" 3>&-)
+    store=$!
     eventually [ -e "$port" ]
     url=http://127.0.0.1:$(cat "$port")
 }
 
-stop_serving() { exec {serving}>&-; }
+# What it has begun has ended, too: its threads change the folder no more.
+stop_serving() {
+    exec {serving}>&-
+    wait "$store" || :
+}
 
 # The folder d, with the bucket b, as a store that demands signatures, and a web server.
 serve_store() { # OPTION...

@@ -25,6 +25,7 @@ from xml.sax.saxutils import escape
 BLOCK = 64 << 10
 SMALLEST_PART = 5 << 20
 SKEW = 15 * 60
+OWN = (".uploads", ".drafts")   # folders beside the buckets; the second has bodies of requests
 MARK, CHECKSUM = "x-amz-meta-bpk-upload", "x-amz-checksum-crc32"
 CODES = {401: "AccessDenied", 403: "AccessDenied", 409: "ConditionalRequestConflict",
          429: "TooManyRequests", 500: "InternalError", 501: "NotImplemented", 503: "SlowDown"}
@@ -171,7 +172,7 @@ class Bucket:
     def bucket(self, path):
         name = self.target_path.split("/")[1]
         folder = os.path.join(self.server.root, name)
-        if name in ("", ".", "..", ".uploads") or not os.path.isdir(folder):
+        if name in ("", ".", "..", *OWN) or not os.path.isdir(folder):
             raise Refusal(404, "NoSuchBucket")
         if path and (self.target_path.endswith("/") or os.path.dirname(path) == self.server.root):
             raise Refusal(400, "InvalidArgument", "no key of an object")
