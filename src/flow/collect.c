@@ -78,6 +78,8 @@ static int collect_put(void *writer, const struct bpk_parcel *parcel, struct bpk
 			   err) != 0)
 		return -1;
 	all->count++;
+	if (all->then != NULL)
+		all->then(all->arg);
 	return 0;
 }
 

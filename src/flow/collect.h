@@ -13,6 +13,8 @@ struct bpk_collected {
 	void *writer;
 	struct bpk_parcel *parcels; /* in the order of numbers, reused from round to round */
 	size_t count, room;
+	void (*then)(void *arg); /* called after each parcel that is kept; may be NULL */
+	void *arg;
 };
 
 /* The calls of such a writer in the place of out. */

@@ -46,18 +46,18 @@ static uint64_t largest_chunk(const struct bpk_plan *plan)
 }
 
 /*
- * The chunks of a rank in a round, by rank 0's threads and memory: enough for its threads, and for
- * the exchange to cost little; all rounds of a run nearly alike.
+ * The chunks of a rank in a round, by rank 0's threads and memory, which holds two rounds: enough
+ * for its threads, and for the exchange to cost little; all rounds of a run nearly alike.
  */
 static uint64_t round_size(const struct bpk_flow *flow)
 {
-	enum { BYTES = 32 << 20, MOST = 4096 };
+	enum { BYTES = 16 << 20, MOST = 4096 };
 	uint64_t chunk = bpk_max_u64(largest_chunk(&flow->plan), 1), limit = flow->limits.memory;
 	uint64_t size = bpk_max_u64(bpk_min_u64(BYTES / chunk, MOST), 2 * flow->limits.threads + 1);
 	uint64_t all, rounds;
 
 	if (limit > 0)
-		size = bpk_max_u64(bpk_min_u64(size, limit / 4 / chunk), 1);
+		size = bpk_max_u64(bpk_min_u64(size, limit / 8 / chunk), 1);
 	all = size * flow->team->size;
 	rounds = bpk_max_u64(bpk_div_up(flow->plan.count, all), 1);
 	return bpk_max_u64(bpk_div_up(flow->plan.count, rounds * flow->team->size), 1);
