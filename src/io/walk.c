@@ -68,17 +68,39 @@ static int read_folder(const struct walk *walk, int flags, struct bpk_dir_entrie
 	return bpk_dir_entries_read(entries, fd, err);
 }
 
+static bool is_entered(const struct walk *walk)
+{
+	return walk->enter == NULL || walk->enter(walk->arg, path_of(walk));
+}
+
+/* A dataset in a store grows file by file: one that was completed after the first question and
+ * before the listing is no folder of files. */
+static bool is_still_entered(const struct walk *walk, const struct bpk_dir_entries *entries)
+{
+	size_t i = 0;
+
+	if (!bpk_path_is_url(path_of(walk)))
+		return true;
+	while (i < entries->count && bpk_dir_entries_at(entries, i)->entry != BPK_ENTRY_FILE)
+		i++;
+	return i == entries->count || is_entered(walk);
+}
+
 /* Make the folder that the path names the next level, unless it is skipped. */
 static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 {
 	struct level level = { .path_size = strlen(path_of(walk)) };
 	struct bpk_err why = { 0 };
 
-	if (walk->enter != NULL && !walk->enter(walk->arg, path_of(walk)))
+	if (!is_entered(walk))
 		return 0;
 	if (read_folder(walk, flags, &level.entries, &why) != 0) {
 		bpk_err_subject(&why, "%s", path_of(walk));
 		tell(walk, &why);
+		bpk_dir_entries_clear(&level.entries);
+		return 0;
+	}
+	if (!is_still_entered(walk, &level.entries)) {
 		bpk_dir_entries_clear(&level.entries);
 		return 0;
 	}

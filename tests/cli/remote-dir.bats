@@ -138,6 +138,22 @@ falters() {
         die "$fault: $(cat "$err"): $(files_of d/b)"
 }
 
+@test "a file that cannot be removed keeps no other from being removed" {
+    local last
+    need_urls
+    data field-f32 300000 raw
+    serve_store
+    quietly bpk pack -t 4 -z 64K -F b2sparse --connections 1 -o s3://b/x raw
+    last=$(count_requests)
+    stop_serving
+    rm -rf d
+    serve_store --fault "condition@$last" --fault "reset@$((last + 3))"
+    ends 1 bpk pack -t 4 -z 64K -F b2sparse --connections 1 -o s3://b/x raw
+    stop_serving
+    says '^bpk: s3://b/x/?: 1 of its files may be left'
+    [ "$(files_of d/b/x | wc -l)" -eq 1 ]
+}
+
 @test "a fault of any request of a new directory ends in all of it, or in a line" {
     need_urls
     data field-f32 300000 raw

@@ -134,6 +134,17 @@ reads_as() {
     bpk verify s3://b/x.b2s/
 }
 
+@test "verify -r meets a frame that is completed at that moment" {
+    need_urls
+    mkdir -p d/b/p
+    data field-f32 300000 raw
+    "$BPK" pack -q -F b2sparse -z 64K raw -o d/b/p/x
+    # two listings of p, one of x that looks for an archive, and one of its files
+    serve_store --arrive b/p/x/chunks.b2frame@4
+    bpk verify -rv s3://b/p/ 2>"$err" | grep -q 'x/: ok'
+    [ "$(grep -c 'prefix=p%2Fx%2F' "$requests")" -eq 3 ]
+}
+
 @test "an archive that is replaced during reading" {
     need_urls
     archives

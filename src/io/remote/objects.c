@@ -50,7 +50,7 @@ static bool end_removal(struct removal *removal)
 }
 
 /* Remove files, as many at a time as there are connections. Returns the number of those that may be
- * left: none is tried after a failure. */
+ * left. */
 static size_t remove_all(const struct bpk_objects *objects, const struct bpk_names *names,
 			 double until)
 {
@@ -59,14 +59,12 @@ static size_t remove_all(const struct bpk_objects *objects, const struct bpk_nam
 
 	if (removals == NULL)
 		return names->count;
-	for (size_t at = 0, n; at < names->count && left == 0; at += n) {
+	for (size_t at = 0, n; at < names->count; at += n) {
 		n = bpk_min_size(most, names->count - at);
 		for (size_t i = 0; i < n; i++)
 			start_removal(objects, names->all[at + i], until, &removals[i]);
 		for (size_t i = 0; i < n; i++)
 			left += !end_removal(&removals[i]);
-		if (left > 0)
-			left += names->count - at - n;
 	}
 	free(removals);
 	return left;
