@@ -395,11 +395,10 @@ static void told(int sig)
 		bpk_archive_ask_end();
 }
 
-static void run_append(void *arg, char **operands, size_t count)
+static void append_to(const struct append_args *args, char **operands, size_t count)
 {
 	static char dash[] = "-";
 	static char *const only_dash[] = { dash };
-	const struct append_args *args = arg;
 	bool from_stdin = count == 1 && args->follow == NULL;
 	char *const *names = from_stdin ? only_dash : operands + 1;
 	size_t nnames = from_stdin ? 1 : count - (count > 0);
@@ -435,6 +434,14 @@ static void run_append(void *arg, char **operands, size_t count)
 	else
 		tell_result(&edited, args, &done, bpk_clock() - started);
 	bpk_edited_close(&edited);
+}
+
+static void run_append(void *arg, char **operands, size_t count)
+{
+	const struct append_args *args = arg;
+
+	append_to(args, operands, count);
+	bpk_record_settle(&args->common.shared, count > 0 ? operands[0] : NULL);
 }
 
 const struct bpk_command bpk_command_append = {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
 
@@ -223,6 +224,7 @@ static void bench_one(void *arg, const char *path)
 		if (keep_plot(&table, &transfer, &err) != 0)
 			bpk_report(NULL, &err);
 	}
+	bpk_record_settle(&args->common.shared, path);
 	bpk_transfer_clear(&transfer);
 	free(table.rows);
 	bpk_input_close(&table.in);

@@ -131,19 +131,10 @@ static void print_line(const struct bpk_cmp *cmp)
 	bpk_flush_results();
 }
 
-static const char *status_of(const struct bpk_cmp *cmp, const struct bpk_err *err)
-{
-	if (err->kind != BPK_OK)
-		return err->kind == BPK_CORRUPT ? "damaged" : "failed";
-	return cmp->differ ? "different" : "equal";
-}
-
-static void print_record(const struct bpk_cmp *cmp, const struct bpk_err *err)
+static void print_record(const struct bpk_cmp *cmp)
 {
 	bpk_record_begin("cmp", cmp->in[0].path);
 	bpk_record_text("other", cmp->in[1].path);
-	bpk_record_text("status", status_of(cmp, err));
-	bpk_record_text("error", err->kind == BPK_OK ? NULL : err->text);
 	bpk_record_text("difference", cmp->differ ? cmp->line : NULL);
 	bpk_record_u64("offset", cmp->differ ? cmp->offset : BPK_UNKNOWN);
 	bpk_record_u64("item", cmp->differ ? cmp->item : BPK_UNKNOWN);
@@ -157,7 +148,7 @@ static void print_record(const struct bpk_cmp *cmp, const struct bpk_err *err)
 void bpk_cmp_show(const struct bpk_cmp *cmp, const struct bpk_err *err)
 {
 	if (cmp->args->shared.json)
-		print_record(cmp, err);
+		print_record(cmp);
 	else if (err->kind == BPK_OK)
 		print_line(cmp);
 	if (err->kind == BPK_OK && cmp->differ)

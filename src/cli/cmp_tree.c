@@ -184,11 +184,10 @@ static void tell_missing(const struct trees *trees, const struct pair *pair)
 	if (shared->json) {
 		bpk_record_begin("cmp", path);
 		bpk_record_text("other", NULL);
-		bpk_record_text("status", "different");
-		bpk_record_text("error", NULL);
 		bpk_record_text("difference",
 				side == 0 ? "only in the first" : "only in the second");
 		bpk_record_end();
+		bpk_record_settle(shared, path);
 	} else if (!shared->quiet) {
 		fputs("only in ", stdout);
 		bpk_print_escaped(bpk_view(trees->roots[side], strlen(trees->roots[side])));

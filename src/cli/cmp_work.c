@@ -4,6 +4,7 @@
 
 #include "cli/cmp.h"
 #include "cli/progress.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/signal.h"
@@ -109,6 +110,7 @@ int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 	bpk_cmp_show(&cmp, &err);
 	if (err.kind != BPK_OK)
 		bpk_report(NULL, &err);
+	bpk_record_settle(&args->shared, a);
 	rc = err.kind != BPK_OK ? -1 : cmp.differ;
 	bpk_input_close(&cmp.in[0]);
 	bpk_input_close(&cmp.in[1]);

@@ -34,6 +34,7 @@ struct bpk_tree_args {
 
 /* The arguments that several commands share; every command's own struct begins with it. */
 struct bpk_shared {
+	const char *command; /* its name; no option */
 	bool help;
 	bool quiet;
 	unsigned verbose;

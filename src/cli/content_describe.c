@@ -149,10 +149,10 @@ static int record_names(const struct bpk_content *content, bool packed, struct b
 		bpk_record_text("name", row->name);
 		rc = bpk_content_record_array(&row->array, err);
 		bpk_record_bool("varies", row->varies);
-		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
+		bpk_record_u64("nframes", row->framed ? row->count : BPK_UNKNOWN);
 		bpk_record_u64("first_step", row->first_step);
 		bpk_record_u64("last_step", row->last_step);
-		bpk_record_u64("size", row->size);
+		bpk_record_u64("raw_size", row->size);
 		if (packed)
 			bpk_record_u64("packed_size", row->packed);
 		record_packed(content, row);
@@ -179,7 +179,7 @@ static int record_arrays(struct bpk_layout *layout, struct bpk_err *err)
 		bpk_record_u64("step", item.step);
 		rc = bpk_content_record_array(item.array, err);
 		bpk_record_u64("offset", item.offset);
-		bpk_record_u64("size", item.array->size);
+		bpk_record_u64("raw_size", item.array->size);
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();

@@ -2,6 +2,7 @@
  * main through the table of commands. */
 #include "cli/convert.h"
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/text.h"
@@ -114,6 +115,7 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	c.transfer = (struct bpk_transfer){ .shared = &c.shared, .in = &c.in, .format = c.format };
 	if (!bpk_share_each(&c.shared, &files, convert_one, &c))
 		convert_one(&c, 0);
+	bpk_record_settle(&c.shared, c.path);
 	bpk_transfer_clear(&c.transfer);
 	bpk_buf_clear(&c.packing.choice.why);
 	bpk_input_close(&c.content);

@@ -271,7 +271,7 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_record_begin("info", in->path);
 	bpk_record_text("format", info->format);
 	bpk_record_text("variant", info->variant);
-	bpk_record_u64("stored_size", info->stored_size);
+	bpk_record_u64("packed_size", info->stored_size);
 	bpk_record_u64("raw_size", bpk_describe_raw_size(info));
 	bpk_record_u64("nchunks", info->chunks.count);
 	bpk_record_u64("chunk_size", info->chunks.size);
@@ -282,20 +282,20 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_record_bool("offsets", info->chunks.has_offsets);
 	bpk_record_u64("append_space", info->chunks.append_space);
 	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
-	bpk_record_u64("predicted_chunks", npredicted);
+	bpk_record_u64("npredicted", npredicted);
 	record_metadata(info);
 	rc = record_layers(info, err);
 	if (rc == 0)
 		rc = record_array(info, err);
 	bpk_record_u64("hole_size", info->hole_size);
-	bpk_record_u64("files", info->directory.nfiles > 0 ? info->directory.nfiles : BPK_UNKNOWN);
-	bpk_record_u64("superchunk_chunks", info->directory.superchunk_chunks > 0
-						    ? info->directory.superchunk_chunks
-						    : BPK_UNKNOWN);
-	bpk_record_u64("columns",
+	bpk_record_u64("nfiles", info->directory.nfiles > 0 ? info->directory.nfiles : BPK_UNKNOWN);
+	bpk_record_u64("superchunk_nchunks", info->directory.superchunk_chunks > 0
+						     ? info->directory.superchunk_chunks
+						     : BPK_UNKNOWN);
+	bpk_record_u64("ncolumns",
 		       info->directory.ncolumns > 0 ? info->directory.ncolumns : BPK_UNKNOWN);
 	bpk_record_bool("pending", info->pending);
-	bpk_record_u64("members", info->members > 0 ? info->members : BPK_UNKNOWN);
+	bpk_record_u64("nmembers", info->members > 0 ? info->members : BPK_UNKNOWN);
 	if (rc == 0)
 		rc = bpk_content_record(content, &(struct bpk_content_detail){ .arrays = chunks },
 					err);
@@ -416,6 +416,7 @@ static void info_one(void *arg, const char *path)
 	}
 	if (rc != 0)
 		bpk_report(NULL, &err);
+	bpk_record_settle(survey->shared, path);
 	bpk_input_close(&in);
 }
 

@@ -57,7 +57,7 @@ static int record_input(const struct bpk_input *in, struct bpk_err *err)
 
 	bpk_record_text("format", info->format);
 	bpk_record_text("variant", info->variant);
-	bpk_record_u64("stored_size", info->stored_size);
+	bpk_record_u64("packed_size", info->stored_size);
 	bpk_record_u64("raw_size", bpk_describe_raw_size(info));
 	bpk_record_u64("typesize", info->chunks.typesize > 0 ? info->chunks.typesize : BPK_UNKNOWN);
 	if (info->array.type != NULL)
@@ -163,6 +163,7 @@ static void ls_one(void *arg, const char *path)
 		bpk_input_judge(&in, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
+	bpk_record_settle(&listing->args->shared, path);
 	bpk_input_close(&in);
 }
 

@@ -300,6 +300,7 @@ static void run_meta(void *arg, char **operands, size_t count)
 				  : change_archive(args, word, operands + 1, count - 1, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
+	bpk_record_settle(&args->common.shared, operands[1]);
 }
 
 const struct bpk_command bpk_command_meta = {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/signal.h"
@@ -53,15 +54,20 @@ static void end(void *arg, size_t number, unsigned place)
 {
 	struct course *course = arg;
 
-	go_to(course, number);
+	const char *path = go_to(course, number);
+
 	course->each->beside->end(job_at(course, place));
+	bpk_record_settle(course->shared, path);
 }
 
 static void alone(void *arg, size_t number)
 {
 	struct course *course = arg;
 
-	course->each->one(course->each->arg, go_to(course, number));
+	const char *path = go_to(course, number);
+
+	course->each->one(course->each->arg, path);
+	bpk_record_settle(course->shared, path);
 }
 
 /* Files beside each other that descriptors allow: each has up to 5, and the command some others,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/record.h"
 #include "cli/remote.h"
 #include "cli/report.h"
 #include "cli/share.h"
@@ -51,6 +52,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	if (args == NULL)
 		return;
 	memcpy(args, command->defaults, command->args_size);
+	((struct bpk_shared *)args)->command = command->name;
 	((struct bpk_shared *)args)->memory_limit = BPK_UNKNOWN;
 	((struct bpk_shared *)args)->max_output = BPK_UNKNOWN;
 	if (bpk_opts_from_environment(command, args, &err) != 0 ||
@@ -61,6 +63,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	else {
 		bpk_remote_begin(args);
 		command->run(args, argv + first, (size_t)(argc - first));
+		bpk_record_settle(args, NULL); /* a failure that no input has */
 		bpk_remote_end(args);
 	}
 	bpk_opts_clear(command, args);

@@ -7,6 +7,7 @@
 #include "cli/report.h"
 
 static bool need_comma;
+static bool is_open; /* a record without its status */
 
 static void print_buf(const struct bpk_buf *buf)
 {
@@ -82,8 +83,7 @@ void bpk_record_begin(const char *command, const char *path)
 
 void bpk_record_end(void)
 {
-	fputs("}\n", stdout);
-	bpk_flush_results();
+	is_open = true;
 }
 
 void bpk_record_u64(const char *key, uint64_t value)
@@ -160,4 +160,23 @@ void bpk_record_list_u64(uint64_t value)
 {
 	print_comma();
 	printf("%" PRIu64, value);
+}
+
+void bpk_record_settle(const struct bpk_shared *shared, const char *path)
+{
+	char line[BPK_ERR_TEXT];
+	int status;
+
+	if (!shared->json)
+		return;
+	status = bpk_report_recent(line);
+	if (!is_open && status == 0)
+		return;
+	if (!is_open)
+		bpk_record_begin(shared->command, path);
+	bpk_record_u64("status", (uint64_t)status);
+	bpk_record_text("error", line[0] != '\0' ? line : NULL);
+	is_open = false;
+	fputs("}\n", stdout);
+	bpk_flush_results();
 }

@@ -5,11 +5,20 @@
 #ifndef BPK_CLI_RECORD_H
 #define BPK_CLI_RECORD_H
 
-#include "base/base.h"
+#include "cli/command.h"
 
 /* {"bpk":1,"command":COMMAND,"path":PATH; path_b64 when PATH is not UTF-8. */
 void bpk_record_begin(const char *command, const char *path);
+
+/* The record has all its members but status and error, which the next settling adds. */
 void bpk_record_end(void);
+
+/*
+ * All is done for an input, and its failures are reported: end its record with the exit status and
+ * the line of the gravest failure since the last settling. A failure without a record becomes one;
+ * path NULL: it belongs to no single input. Does nothing without --json.
+ */
+void bpk_record_settle(const struct bpk_shared *shared, const char *path);
 
 /* NULL is null. Text that is not UTF-8 comes under KEY_b64. */
 void bpk_record_text(const char *key, const char *text);

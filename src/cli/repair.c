@@ -87,8 +87,8 @@ static void tell(const struct repair_args *args, const struct bpk_input *in, con
 	bpk_record_begin("repair", in->path);
 	bpk_record_text("output", output);
 	bpk_record_bool("repacked", result->changed);
-	bpk_record_u64("before", result->before);
-	bpk_record_u64("after", result->after);
+	bpk_record_u64("packed_size_before", result->before);
+	bpk_record_u64("packed_size", result->after);
 	bpk_record_end();
 }
 
@@ -222,9 +222,8 @@ static bool refuses_url(const struct repair_args *args, const char *path)
 	return true;
 }
 
-static void repair_one(void *arg, const char *path)
+static void repair_file(const struct repair_args *args, const char *path)
 {
-	const struct repair_args *args = arg;
 	const struct bpk_shared *shared = &args->common.shared;
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
@@ -249,6 +248,14 @@ static void repair_one(void *arg, const char *path)
 	if (rc != 0)
 		bpk_report(NULL, &err);
 	bpk_input_close(&in);
+}
+
+static void repair_one(void *arg, const char *path)
+{
+	const struct repair_args *args = arg;
+
+	repair_file(args, path);
+	bpk_record_settle(&args->common.shared, path);
 }
 
 static int check_usage(const struct repair_args *args, char **operands, size_t count,

@@ -33,6 +33,8 @@ const struct bpk_exit bpk_exits[] = {
 };
 
 static const struct bpk_exit *worst = &bpk_exits[0];
+static const struct bpk_exit *recent = &bpk_exits[0];
+static char recent_line[BPK_ERR_TEXT];
 static bool silent, withholds;
 static struct bpk_err silenced;  /* the last line that was not printed */
 static struct bpk_err withheld;  /* the last failure since then */
@@ -46,26 +48,47 @@ static const struct bpk_exit *exit_of(enum bpk_kind kind)
 	abort(); /* a kind without a row is our own mistake */
 }
 
-static void print(const char *subject, const char *line)
+/* text becomes the line as it is printed, without the program's name. */
+static void print(const char *subject, const char *line, char text[BPK_ERR_TEXT])
 {
 	struct bpk_err shown = { 0 };
-	char text[BPK_ERR_TEXT];
 
 	bpk_progress_hide();
 	bpk_fail(&shown, BPK_FAILED, "%s", line);
 	if (subject != NULL)
 		bpk_err_subject(&shown, "%s", subject);
+	bpk_text_hide(shown.text, text);
 	if (silent) {
 		silenced = shown;
 		return;
 	}
-	bpk_text_hide(shown.text, text);
 	fprintf(stderr, "%s: %s\n", bpk_program->name, text);
+}
+
+static void remember(const struct bpk_exit *row, const char *line)
+{
+	if (row->rank > worst->rank)
+		worst = row;
+	if (row->rank <= recent->rank)
+		return;
+	recent = row;
+	memcpy(recent_line, line, strlen(line) + 1);
+}
+
+int bpk_report_recent(char line[BPK_ERR_TEXT])
+{
+	int status = recent->status;
+
+	memcpy(line, recent_line, strlen(recent_line) + 1);
+	recent = &bpk_exits[0];
+	recent_line[0] = '\0';
+	return status;
 }
 
 void bpk_report(const char *subject, const struct bpk_err *err)
 {
 	const struct bpk_exit *row = exit_of(err->kind);
+	char line[BPK_ERR_TEXT];
 
 	bpk_signals_await_end();
 	if (withholds) {
@@ -76,9 +99,8 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 		bpk_signals_die_of_pipe();
 		row = exit_of(BPK_FAILED);
 	}
-	print(subject, err->text);
-	if (row->rank > worst->rank)
-		worst = row;
+	print(subject, err->text, line);
+	remember(row, line);
 	if (row->rank >= BPK_RANK_END) {
 		bpk_signals_drop_all();
 		if (before_end != NULL)
@@ -89,22 +111,19 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 
 void bpk_report_difference(void)
 {
-	const struct bpk_exit *row = exit_of(BPK_DIFFERENT);
-
-	if (row->rank > worst->rank)
-		worst = row;
+	remember(exit_of(BPK_DIFFERENT), "");
 }
 
 void bpk_note(const char *subject, const char *format, ...)
 {
-	char line[BPK_ERR_TEXT];
+	char line[BPK_ERR_TEXT], text[BPK_ERR_TEXT];
 	va_list args;
 
 	va_start(args, format);
 	if (vsnprintf(line, sizeof line, format, args) < 0)
 		line[0] = '\0';
 	va_end(args);
-	print(subject, line);
+	print(subject, line, text);
 }
 
 void bpk_note_lines(const char *subject, struct bpk_view text)
@@ -172,6 +191,7 @@ void bpk_flush_results(void)
 {
 	struct bpk_err err = { 0 };
 	bool failed_before = ferror(stdout) != 0;
+	char line[BPK_ERR_TEXT];
 
 	errno = EIO; /* an earlier write failed, and its errno is lost */
 	if (fflush(stdout) == 0 && !failed_before)
@@ -179,4 +199,5 @@ void bpk_flush_results(void)
 	bpk_fail_errno(&err, errno, "write");
 	clearerr(stdout);
 	bpk_report("standard output", &err);
+	bpk_report_recent(line); /* no record can tell of it */
 }

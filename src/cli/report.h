@@ -29,6 +29,10 @@ extern const struct bpk_exit bpk_exits[];
  */
 void bpk_report(const char *subject, const struct bpk_err *err);
 
+/* The status and the line of the gravest failure since the last call, or since the start; the first
+ * of equal ones. 0 and "" without one; "" for a difference. */
+int bpk_report_recent(char line[BPK_ERR_TEXT]);
+
 /* Remember the status of a difference, whose line is a result and was printed. */
 void bpk_report_difference(void);
 

@@ -175,8 +175,10 @@ const struct bpk_opt bpk_opt_json = {
 	.name = "json",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, json),
 	.help = "print results as JSON, one object a line",
-	.more = "Sizes are integers in bytes, unknown values are null, and a path that is not "
-		"UTF-8 is printed as path_b64.",
+	.more = "Each input has an object, with status, the exit status that it alone gives, and "
+		"error, the message or null. Sizes are integers in bytes, unknown values are null, "
+		"and a text that is not UTF-8, such as a path, is printed in base64, as path_b64. "
+		"bpk-json.schema.json in bpk's folder of documentation describes all members.",
 	.group = GROUP_RUN,
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/text.h"
@@ -45,6 +46,11 @@ void bpk_tally_skipped(const struct bpk_shared *shared, const char *path, const 
 		tally->skipped++;
 	if (shared->verbose > 0)
 		bpk_note(bpk_input_name(path), "%s, skipped", why);
+	if (!shared->json)
+		return;
+	bpk_record_begin(shared->command, path);
+	bpk_record_text("skipped", why);
+	bpk_record_end();
 }
 
 /* ", 3 failed", if there is something to count. */

@@ -128,6 +128,7 @@ static int show_entry(void *arg, const struct bpk_tar_entry *entry)
 		bpk_record_begin("tar", reading->tar);
 		bpk_tar_record_entry(entry);
 		bpk_record_end();
+		bpk_record_settle(&reading->args->shared, reading->tar);
 		return 0;
 	}
 	if (reading->args->shared.verbose > 0)
@@ -146,6 +147,7 @@ void bpk_tar_show(const struct bpk_tar_args *args, const char *tar)
 	    bpk_tar_list(source, show_entry, &reading, &err) < 0) {
 		bpk_flush_results(); /* print the list before the error */
 		report(tar, &err);
+		bpk_record_settle(&args->shared, tar);
 	}
 	bpk_source_close(source);
 }
@@ -160,7 +162,7 @@ static void tell(void *arg, const char *name, const char *reason)
 	if (reading->args->shared.json) {
 		bpk_record_begin("tar", reading->tar);
 		bpk_record_text("name", name);
-		bpk_record_text("status", reason == NULL ? "extracted" : "left out");
+		bpk_record_bool("extracted", reason == NULL);
 		bpk_record_text("reason", reason);
 		bpk_record_end();
 	}
@@ -170,6 +172,7 @@ static void tell(void *arg, const char *name, const char *reason)
 	} else if (reading->args->shared.verbose > 0) {
 		bpk_note(bpk_input_name(reading->tar), "%s", name);
 	}
+	bpk_record_settle(&reading->args->shared, reading->tar);
 }
 
 void bpk_tar_extract_one(const struct bpk_tar_args *args, const char *tar)
@@ -190,5 +193,6 @@ void bpk_tar_extract_one(const struct bpk_tar_args *args, const char *tar)
 	if (open_tar(tar, &source, &err) != 0 ||
 	    bpk_tar_extract(source, folder, &options, &skipped, &err) != 0)
 		report(tar, &err);
+	bpk_record_settle(&args->shared, tar);
 	bpk_source_close(source);
 }

@@ -232,8 +232,9 @@ static void tell(const struct bpk_tar_storing *s)
 		bpk_record_text("output", s->tar);
 		bpk_record_text("name", dataset->name);
 		bpk_record_u64("size", dataset->size);
-		bpk_record_u64("files", dataset->nfiles);
+		bpk_record_u64("nfiles", dataset->nfiles);
 		bpk_record_end();
+		bpk_record_settle(&s->args->shared, dataset->path);
 	}
 }
 
@@ -274,6 +275,7 @@ void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t coun
 		tell(&s);
 	else
 		bpk_report(NULL, &err);
+	bpk_record_settle(&args->shared, count == 1 ? operands[0] : NULL);
 	bpk_tar_writer_close(s.writer);
 	bpk_draft_drop(s.draft);
 	for (size_t i = 0; s.datasets != NULL && i < count; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/transfer.h"
 
@@ -129,6 +130,7 @@ static void report_met(void *arg, const struct bpk_err *err)
 
 	bpk_tally_failed(walk->shared, err);
 	bpk_report(NULL, err);
+	bpk_record_settle(walk->shared, NULL);
 }
 
 /* The URL of a store's folder ends with a slash, the user's may not. */
@@ -206,6 +208,7 @@ static void gather_dataset(void *arg, struct bpk_input *in, int rc, struct bpk_e
 	if (rc != 0) {
 		bpk_tally_failed(g->shared, err);
 		bpk_report(NULL, err);
+		bpk_record_settle(g->shared, in->path);
 	} else if (g->kind->takes_datasets) {
 		add_found(g, in->path, true, BPK_UNKNOWN);
 	} else {
@@ -237,6 +240,7 @@ static int gather_name(struct gathering *g, const char *path, struct bpk_err *er
 	    bpk_tree_is_directory(path, &walks, err) != 0) {
 		bpk_tally_failed(g->shared, err);
 		bpk_report(NULL, err);
+		bpk_record_settle(g->shared, path);
 		*err = (struct bpk_err){ 0 };
 		return 0;
 	}

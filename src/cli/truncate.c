@@ -118,9 +118,8 @@ static void check_usage(const struct truncate_args *args, char **operands, size_
 		bpk_report(err.kind == BPK_USAGE ? "truncate" : NULL, &err);
 }
 
-static void run_truncate(void *arg, char **operands, size_t count)
+static void truncate_file(const struct truncate_args *args, char **operands, size_t count)
 {
-	const struct truncate_args *args = arg;
 	struct bpk_edited edited = { 0 };
 	struct bpk_err err = { 0 };
 
@@ -135,6 +134,14 @@ static void run_truncate(void *arg, char **operands, size_t count)
 	    truncate_opened(&edited, args, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_edited_close(&edited);
+}
+
+static void run_truncate(void *arg, char **operands, size_t count)
+{
+	const struct truncate_args *args = arg;
+
+	truncate_file(args, operands, count);
+	bpk_record_settle(&args->common.shared, count > 0 ? operands[0] : NULL);
 }
 
 const struct bpk_command bpk_command_truncate = {

@@ -308,7 +308,7 @@ static void record_saved(const struct bpk_transfer *transfer, uint64_t count)
 	bpk_record_begin("unpack", transfer->in->path);
 	bpk_record_text("output", strcmp(transfer->target, "-") == 0 ? NULL : transfer->target);
 	bpk_record_text("name", transfer->shared->pick.name);
-	bpk_record_u64("arrays", count);
+	bpk_record_u64("narrays", count);
 	bpk_record_end();
 }
 
@@ -405,6 +405,7 @@ static void check_found(const struct unpack_args *args, char *const *named, size
 		return;
 	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
 	bpk_report(count == 1 ? named[0] : "all operands", &err);
+	bpk_record_settle(&args->shared, count == 1 ? named[0] : NULL);
 }
 
 static void run_unpack(void *arg, char **named, size_t count)

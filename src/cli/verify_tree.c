@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/text.h"
@@ -95,6 +96,7 @@ static void fail_empty(const struct bpk_verify_args *args, const char *path)
 	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
 	bpk_tally_failed(&args->shared, &err);
 	bpk_report(path, &err);
+	bpk_record_settle(&args->shared, path);
 }
 
 /* Archives that were found so far, and failures, which were reported. */
@@ -119,6 +121,7 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 	if (bpk_tar_walk(source, &visit, &tar, &err) != 0) {
 		bpk_tally_failed(&args->shared, &err);
 		bpk_report(bpk_input_name(tar.path), &err);
+		bpk_record_settle(&args->shared, tar.path);
 	}
 	if (named && found_so_far(args) == before)
 		fail_empty(args, bpk_input_name(tar.path));
@@ -189,6 +192,7 @@ static void verify_operand(struct bpk_verify_args *args, const char *path)
 	if (rc != 0) {
 		bpk_tally_failed(&args->shared, &err);
 		bpk_report(NULL, &err);
+		bpk_record_settle(&args->shared, path);
 	} else if (found_so_far(args) == before) {
 		fail_empty(args, path);
 	}

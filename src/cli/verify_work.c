@@ -58,38 +58,6 @@ static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer
 	return bpk_transfer_run(transfer, &flow, err);
 }
 
-static const char *word_for(const struct bpk_err *err)
-{
-	switch (err->kind) {
-	case BPK_OK:
-		return "ok";
-	case BPK_CORRUPT:
-		return "damaged";
-	case BPK_REPAIRABLE:
-		return "repairable";
-	default:
-		return "failed";
-	}
-}
-
-/* The line without the path in front, which the record has of its own. */
-static const char *without_path(const struct bpk_input *in, const char *text)
-{
-	struct bpk_err subject = { 0 };
-	size_t size;
-
-	bpk_input_subject(in, &subject);
-	size = strlen(subject.text);
-	return strncmp(text, subject.text, size) == 0 ? text + size : text;
-}
-
-static void begin_record(const struct bpk_input *in, const struct bpk_err *err)
-{
-	bpk_record_begin("verify", in->path);
-	bpk_record_text("status", word_for(err));
-	bpk_record_text("error", err->kind == BPK_OK ? NULL : without_path(in, err->text));
-}
-
 static void end_record(const struct remarks *remarks)
 {
 	const struct bpk_buf *lines = &remarks->lines;
@@ -107,10 +75,10 @@ static void print_record(const struct bpk_transfer *transfer, const struct remar
 	const struct bpk_info *info = transfer->in->info;
 	bool whole = info != NULL && err->kind == BPK_OK;
 
-	begin_record(transfer->in, err);
+	bpk_record_begin("verify", transfer->in->path);
 	bpk_record_text("format", info != NULL ? info->format : NULL);
 	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
-	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
+	bpk_record_u64("packed_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
 	/* threads go on behind damage for a while, so these would depend on timing */
 	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
@@ -192,9 +160,9 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 	if (err.kind == BPK_OK && shared->verbose && !shared->json)
 		say(in, "ok; no checksum protects a GSD file");
 	if (shared->json) {
-		begin_record(in, &err);
+		bpk_record_begin("verify", in->path);
 		bpk_record_text("format", "gsd");
-		bpk_record_u64("stored_size", bpk_source_size(in->place.source));
+		bpk_record_u64("raw_size", bpk_source_size(in->place.source));
 		bpk_record_u64("nframes", verdict.nframes);
 		bpk_record_u64("narrays", verdict.narrays);
 		bpk_record_u64("sound_frames", verdict.sound_frames);
@@ -244,5 +212,6 @@ void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, 
 		verify_archive(args, in, rc, err);
 	else
 		args->shared.tally->skipped++;
+	bpk_record_settle(&args->shared, in->path);
 	bpk_input_close(in);
 }

@@ -49,8 +49,8 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     need_python
     good good-blaze-columns
     quietly bpk info --json d
-    [ "$(json "$out" 'x["format"], x["variant"], x["shape"], x["columns"]')" = "('chunked', 'Blaze', [7], 4)" ]
-    [ "$(json "$out" 'x["raw_size"], x["nchunks"], x["files"], x["superchunk_chunks"]')" = "(133, 3, 8, 2)" ]
+    [ "$(json "$out" 'x["format"], x["variant"], x["shape"], x["ncolumns"]')" = "('chunked', 'Blaze', [7], 4)" ]
+    [ "$(json "$out" 'x["raw_size"], x["nchunks"], x["nfiles"], x["superchunk_nchunks"]')" = "(133, 3, 8, 2)" ]
     quietly bpk info -vv d
     grep -q "dtype  .*'q'" "$out"
     rm -r d

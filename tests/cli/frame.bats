@@ -100,7 +100,7 @@ slices_agree() { # FRAME RAW
     [ "$(json "$out" '[x["chunks"][i]["special"] for i in range(5)]')" = "[None, 'zeros', 'nan', 'value', None]" ]
     [ "$(json "$out" 'x["chunks"][1]["offset"], x["chunks"][1]["packed_size"]')" = "(None, 0)" ]
     quietly bpk info --json "$tests/data/frame/good-sparse"
-    [ "$(json "$out" 'x["format"], x["files"], x["layers"][0]["name"]')" = "('b2sparse', 4, 'note')" ]
+    [ "$(json "$out" 'x["format"], x["nfiles"], x["layers"][0]["name"]')" = "('b2sparse', 4, 'note')" ]
     quietly bpk info --json "$tests/data/frame/good-array.b2nd"
     [ "$(json "$out" 'x["shape"], x["chunk_shape"], x["block_shape"], x["dtype"]')" = "([7, 9], [4, 5], [2, 3], '<i2')" ]
     quietly bpk info -v "$tests/data/frame/good-deleted.b2frame"

@@ -50,7 +50,7 @@ open("z.npy", "wb").write(b"\x93NUMPY\x01\x00\x76\x00" + head.ljust(117) + b"\n"
         die "$(cat "$out")"
     quietly bpk ls -l --json z.npy.blp
     # all chunks but for the head of 128 bytes
-    [ "$(json "$out" '0.9 * x["stored_size"] > x["names"][0]["packed_size"] > 0.3 * x["stored_size"]')" = True ] ||
+    [ "$(json "$out" '0.9 * x["packed_size"] > x["names"][0]["packed_size"] > 0.3 * x["packed_size"]')" = True ] ||
         die "$(cat "$out")"
     quietly bpk ls --json z.npy.blp
     [ "$(json "$out" '"packed_size" in x["names"][0]')" = False ]

@@ -49,10 +49,10 @@ reads() {
             cat "${names[@]/%/.$kind}" >m
             reads 0 m raw
             bpk info --json m >info
-            [ "$(json info 'x["members"], x["raw_size"]')" = "(${#names[@]}, $(stat -c %s raw))" ] ||
+            [ "$(json info 'x["nmembers"], x["raw_size"]')" = "(${#names[@]}, $(stat -c %s raw))" ] ||
                 die "$kind $list: $(cat info)"
             bpk info --json - < <(cat m) >info
-            [ "$(json info 'x["members"], x["raw_size"]')" = "(${#names[@]}, $(stat -c %s raw))" ] ||
+            [ "$(json info 'x["nmembers"], x["raw_size"]')" = "(${#names[@]}, $(stat -c %s raw))" ] ||
                 die "$kind $list of a pipe: $(cat info)"
         done
         [ "$(bpk verify -v m | grep -c '5 archives follow each other')" -eq 1 ]
@@ -117,7 +117,7 @@ reads() {
             same "$out" a
             refuses 2 'm: ' bpk unpack --rm -o x m
             ends 2 bpk verify --json m
-            grep -q '"damaged"' "$out"
+            grep -q '"status":2,' "$out"
             case $kind-$tail in *-cut) ;; blp-* | b2frame-*) ends 2 bpk cat --bytes 10:20 m ;; esac
         done
         says 'm: (member 2, from offset|[0-9]+ bytes from offset)'
@@ -294,7 +294,7 @@ reads() {
         [ "$(cat peak)" -le 65536 ] || die "$(cat peak) KiB for $file"
     done
     bpk info --json nones >info
-    [ "$(json info 'x["members"], x["raw_size"]')" = '(20000, 0)' ]
+    [ "$(json info 'x["nmembers"], x["raw_size"]')" = '(20000, 0)' ]
 }
 
 # verify says 3, repair the same, and --in-place makes it 0.

@@ -40,7 +40,7 @@ PY
 
 predicted() { # ARCHIVE: how many of its chunks are
     bpk info --json "$1" >"$out"
-    json "$out" 'x["predicted_chunks"]'
+    json "$out" 'x["npredicted"]'
 }
 
 @test "pack --predict: trajectories and grids, both byte orders, the same by any number of threads" {
@@ -127,7 +127,7 @@ predicted() { # ARCHIVE: how many of its chunks are
     bpk pack -qf -F b2frame --predict --key-frames 11 --dtype '<f4' --shape 100,500,3 -o p a.raw
     bpk info --json p >"$out"
     [ "$(json "$out" 'x["chunk_size"]')" -eq 66000 ]
-    [ "$(json "$out" 'x["predicted_chunks"]')" -eq 9 ]
+    [ "$(json "$out" 'x["npredicted"]')" -eq 9 ]
     bpk unpack -q -o back p
     same back a.raw
 }

@@ -157,7 +157,7 @@ f.seek(at + 6 * 32); f.write(struct.pack("<QQ", 3, 1))'
         bpk verify t.gsd
     refuses 2 "written in part" bpk append t.gsd x=x.npy
     bpk verify --json t.gsd >record 2>/dev/null && return 1
-    [ "$(json record 'x["status"], x["sound_frames"], x["nframes"], x["format"]')" = "('damaged', 3, 3, 'gsd')" ]
+    [ "$(json record 'x["status"], x["sound_frames"], x["nframes"], x["format"]')" = "(2, 3, 3, 'gsd')" ]
     quietly bpk truncate t.gsd --frames 3
     sound t.gsd
     quietly bpk append t.gsd x=x.npy

@@ -119,7 +119,7 @@ END
     [ -e .a.blp.bpkj ]
     refuses 3 '^bpk: a.blp: .* pending' bpk verify a.blp
     [ -e .a.blp.bpkj ]
-    bpk verify --json a.blp 2>"$err" | grep -q '"status":"repairable"'
+    bpk verify --json a.blp 2>"$err" | grep -q '"status":3,'
     bpk cat -q a.blp | cmp - a
     [ -e .a.blp.bpkj ]
     bpk meta set -q a.blp k=1

@@ -76,7 +76,7 @@ def cost(path, name, frame):
         found = json.load(file)
     array = next(array for array in found["arrays"]
                  if (array["name"], array["frame"]) == (name, int(frame)))
-    start, stop = array["offset"], array["offset"] + array["size"]
+    start, stop = array["offset"], array["offset"] + array["raw_size"]
     touched = [chunk for chunk in found["chunks"]
                if chunk["raw_offset"] < stop and chunk["raw_offset"] + chunk["raw_size"] > start]
     print(sum(chunk["packed_size"] for chunk in touched), len(touched))
