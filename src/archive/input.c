@@ -1,6 +1,8 @@
 /* An archive, or a file of raw bytes, open for reading. Called by every command that reads. */
 #include "archive/input.h"
 
+#include "archive/foreign.h"
+
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
 {
 	return bpk_err_subject(err, "%s", bpk_input_name(in->path));
@@ -24,6 +26,8 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 	bool is_tar = false;
 
 	bpk_format_fail_unknown(&in->place, err);
+	if (err != NULL && in->place.source != NULL && err->kind != BPK_FAILED)
+		bpk_foreign_name(in, err);
 	if (err != NULL && err->kind == BPK_UNSUPPORTED &&
 	    bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 && is_tar)
 		bpk_fail(err, BPK_UNSUPPORTED,

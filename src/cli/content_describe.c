@@ -84,6 +84,8 @@ static void print_info(const struct bpk_layout_info *info)
 		printf("  %-16s %" PRIu64 "\n", "last step", info->last_step);
 	if (info->damage != NULL)
 		printf("  %-16s %s\n", "damage", info->damage);
+	if (info->left_out != NULL)
+		printf("  %-16s %s\n", "left out", info->left_out);
 }
 
 int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
@@ -205,6 +207,7 @@ int bpk_content_record(const struct bpk_content *content, const struct bpk_conte
 	bpk_record_u64("nframes", info->nframes);
 	bpk_record_u64("last_step", info->last_step);
 	bpk_record_text("content_damage", info->damage);
+	bpk_record_text("content_left_out", info->left_out);
 	rc = record_names(content, detail->packed, err);
 	if (rc == 0 && detail->arrays)
 		rc = record_arrays(content->layout, err);

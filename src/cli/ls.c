@@ -105,14 +105,18 @@ static int print_input(struct listing *listing, const struct bpk_content *conten
 	return rc;
 }
 
-/* Damage in a simulation file, behind the arrays that it lists: perhaps it still grows. */
-static void note_damage(const struct bpk_content *content)
+/* Damage in a simulation file, behind the arrays that it lists: perhaps it still grows; and members
+ * that are not listed. */
+static void note_missing(const struct bpk_content *content)
 {
 	const char *damage =
 		content->layout != NULL ? bpk_layout_info(content->layout)->damage : NULL;
 
 	if (damage != NULL)
 		bpk_note(bpk_input_name(content->in->path), "%s", damage);
+	if (content->layout != NULL && bpk_layout_info(content->layout)->left_out != NULL)
+		bpk_note(bpk_input_name(content->in->path), "%s",
+			 bpk_layout_info(content->layout)->left_out);
 }
 
 static int list_content(struct listing *listing, const struct bpk_content *content,
@@ -126,7 +130,7 @@ static int list_content(struct listing *listing, const struct bpk_content *conte
 		return bpk_input_fail_unknown(content->in, err);
 	if (print_input(listing, content, is_tar, err) != 0)
 		return -1;
-	note_damage(content);
+	note_missing(content);
 	return 0;
 }
 

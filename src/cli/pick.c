@@ -134,12 +134,33 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 	return rc;
 }
 
+/* No array has a name like it: name the first ones. */
+static int fail_unlike(const struct picking *p, struct bpk_err *err)
+{
+	enum { MOST_NAMED = 8 };
+	struct bpk_content_names names = { 0 };
+	struct bpk_buf list = { 0 };
+	int rc = bpk_content_names_fill(p->content, false, &names, err);
+
+	for (size_t i = 0; rc == 0 && i < names.count && i < MOST_NAMED; i++)
+		rc = bpk_buf_printf(&list, err, "%s%.60s", i > 0 ? ", " : "", names.rows[i]->name);
+	if (rc == 0 && names.count > MOST_NAMED)
+		rc = bpk_buf_printf(&list, err, " and others");
+	if (rc == 0)
+		rc = bpk_fail(err, BPK_FAILED, "has no array '%s'; it has %.*s", p->pick->name,
+			      names.count > 0 ? (int)list.size : 4,
+			      names.count > 0 ? (const char *)list.data : "none");
+	bpk_buf_clear(&list);
+	bpk_content_names_clear(&names);
+	return rc;
+}
+
 static int fail_unknown(const struct picking *p, uint64_t nearest, struct bpk_err *err)
 {
 	struct bpk_item item;
 
 	if (nearest == BPK_UNKNOWN)
-		return bpk_fail(err, BPK_FAILED, "has no array '%s'", p->pick->name);
+		return fail_unlike(p, err);
 	if (bpk_layout_get(p->content->layout, nearest, &item, err) != 0)
 		return -1;
 	return bpk_fail(err, BPK_FAILED, "has no array '%s', did you mean '%s'?", p->pick->name,

@@ -476,6 +476,7 @@ static size_t dcd_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT
 }
 
 const struct bpk_layout_ops bpk_layout_dcd = {
+	.title = "DCD",
 	.probe = dcd_probe,
 	.open = dcd_open,
 	.get = dcd_get,

@@ -233,6 +233,7 @@ static int fits_get(void *own, uint64_t number, struct bpk_item *item, struct bp
 }
 
 const struct bpk_layout_ops bpk_layout_fits_file = {
+	.title = "FITS",
 	.probe = fits_probe,
 	.open = fits_open,
 	.get = fits_get,

@@ -275,6 +275,7 @@ static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PAR
 }
 
 const struct bpk_layout_ops bpk_layout_gsd = {
+	.title = "GSD",
 	.probe = is_probable,
 	.open = open_gsd,
 	.get = get,

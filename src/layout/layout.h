@@ -13,6 +13,8 @@
 #include "base/base.h"
 #include "io/io.h"
 
+enum { BPK_LAYOUT_HEAD = 512 }; /* bytes that tell the format, fewer of shorter files */
+
 struct bpk_layout;
 
 /* A file as a whole. Texts belong to the layout, are UTF-8 without control bytes, and are NULL if
@@ -28,6 +30,9 @@ struct bpk_layout_info {
 
 	/* The first damage after the readable part ("frame 12 is cut short"); NULL if undamaged. */
 	const char *damage;
+
+	/* A line on members that are not listed, as they are compressed; NULL: none. */
+	const char *left_out;
 };
 
 /* One array of one frame. Points into the layout; valid until its next call from the same
@@ -54,6 +59,10 @@ struct bpk_item {
  * Fails with BPK_FAILED or another error of reading (a damaged archive below), and BPK_NO_MEMORY.
  */
 int bpk_layout_open(struct bpk_source *source, struct bpk_layout **layout, struct bpk_err *err);
+
+/* The name of the format that a file of size bytes begins like, as "DCD"; NULL: none, or a zip.
+ * head has its first BPK_LAYOUT_HEAD bytes, fewer of a shorter file. */
+const char *bpk_layout_title(struct bpk_view head, uint64_t size);
 void bpk_layout_close(struct bpk_layout *layout); /* NULL is harmless */
 
 const struct bpk_layout_info *bpk_layout_info(const struct bpk_layout *layout);
@@ -69,7 +78,7 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
  * frames; these are also found in every frame. defaults: if the frame has no such array, return the
  * substitute that the file's schema defines (hoomd: that of frame 0, or a constant). Returns 1 if
  * the array or frame does not exist; fails with BPK_CORRUPT if the file has markers around its
- * arrays and they are wrong.
+ * arrays and they are wrong, with BPK_UNSUPPORTED for a compressed member of a zip.
  */
 int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);

@@ -74,6 +74,14 @@ int bpk_layout_open(struct bpk_source *source, struct bpk_layout **layout, struc
 	return rc < 0 ? -1 : 0;
 }
 
+const char *bpk_layout_title(struct bpk_view head, uint64_t size)
+{
+	for (size_t i = 0; members[i] != NULL; i++)
+		if (members[i]->title != NULL && members[i]->probe(head, size))
+			return members[i]->title;
+	return NULL;
+}
+
 void bpk_layout_close(struct bpk_layout *layout)
 {
 	if (layout == NULL)

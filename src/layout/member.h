@@ -6,8 +6,6 @@
 
 #include "layout/layout.h"
 
-enum { BPK_LAYOUT_HEAD = 512 }; /* bytes passed to probe, fewer for shorter files */
-
 /*
  * open reads source (borrowed until close), fills info and creates *own for the other calls. It
  * fails with BPK_CORRUPT, BPK_UNSUPPORTED or BPK_LIMIT for a file that it cannot read from the
@@ -15,7 +13,8 @@ enum { BPK_LAYOUT_HEAD = 512 }; /* bytes passed to probe, fewer for shorter file
  * info.damage. Counts from the file are checked against the existing bytes before any allocation.
  */
 struct bpk_layout_ops {
-	bool (*probe)(struct bpk_view head, uint64_t size); /* size: of the file */
+	const char *title;                                  /* as bpk_layout_title */
+	bool (*probe)(struct bpk_view head, uint64_t size); /* as bpk_layout_title */
 	int (*open)(struct bpk_source *source, void **own, struct bpk_layout_info *info,
 		    struct bpk_err *err);
 	int (*get)(void *own, uint64_t number, struct bpk_item *item, struct bpk_err *err);

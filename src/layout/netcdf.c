@@ -252,6 +252,7 @@ static size_t netcdf_parts(const void *own, struct bpk_layout_part parts[BPK_LAY
 }
 
 const struct bpk_layout_ops bpk_layout_netcdf = {
+	.title = "NetCDF",
 	.probe = netcdf_probe,
 	.open = netcdf_open,
 	.get = netcdf_get,

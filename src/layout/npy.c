@@ -302,6 +302,7 @@ static size_t npy_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT
 }
 
 const struct bpk_layout_ops bpk_layout_npy = {
+	.title = ".npy",
 	.probe = npy_probe,
 	.open = npy_open,
 	.get = npy_get,

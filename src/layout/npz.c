@@ -2,12 +2,11 @@
  * The member .npz, and any other zip with stored members; its row is in layouts.c. Each stored
  * member is an array: an .npy becomes its array, without ".npy" in the name, as in NumPy; other
  * members, and .npy files that cannot be read, are arrays of bytes ("|u1"). Packed or encrypted
- * members have no raw bytes in the file: they are left out without being damage, and the variant
- * gives their number. Folders are left out too. Members lie between the start of the file and its
- * directory. Members that overlap another one are left out as damage, because a small file could
- * claim any number of them.
+ * members have no raw bytes in the file: they are left out without being damage, and named. Folders
+ * are left out too. Members lie between the start of the file and its directory. Members that
+ * overlap another one are left out as damage, because a small file could claim any number of them.
  *
- * Memory: 48 bytes per member; names are read again on request.
+ * Memory: 56 bytes per member; names are read again on request.
  */
 #include "layout/npy.h"
 #include "layout/name.h"
@@ -29,9 +28,11 @@ struct own {
 	struct bpk_zip zip;
 	struct place *places;
 	uint64_t nplaces;
+	uint64_t *packed; /* hashes of the names of packed members */
 	uint64_t npacked;
 	bool is_npz;
 	char variant[64];
+	char left_out[160];
 	char damage[160];
 
 	/* The last item returned by get. */
@@ -46,6 +47,7 @@ static void npz_close(void *own)
 	free(o->name);
 	bpk_array_clear(&o->npy.array);
 	free(o->places);
+	free(o->packed);
 	bpk_zip_clear(&o->zip);
 	free(o);
 }
@@ -92,6 +94,21 @@ static int hash_name(struct bpk_view name, uint64_t *hash, struct bpk_err *err)
 
 /* ---- The directory ---- */
 
+/* A member that has no raw bytes in the file. */
+static int add_packed(struct own *o, const struct bpk_zip_entry *entry, struct bpk_err *err)
+{
+	char *name = make_name(entry->name, 0, err);
+
+	if (name == NULL)
+		return -1;
+	if (o->npacked == 0)
+		snprintf(o->left_out, sizeof o->left_out,
+			 "'%.100s' is compressed in the zip, and left out", name);
+	o->packed[o->npacked++] = bpk_name_hash(name);
+	free(name);
+	return 0;
+}
+
 /* Record the first damage. Only errors of reading are failures. */
 static int note_damage(struct own *o, uint64_t number, const struct bpk_err *found,
 		       struct bpk_err *err)
@@ -122,8 +139,7 @@ static int add_member(struct own *o, uint64_t number, uint64_t at,
 		return 0;
 	o->is_npz = o->is_npz || ends_as_npy(entry->name);
 	if (entry->method != BPK_ZIP_STORED || entry->flags & BPK_ZIP_ENCRYPTED) {
-		o->npacked++;
-		return 0;
+		return add_packed(o, entry, err);
 	}
 	place->entry = at;
 	place->size = entry->size;
@@ -227,7 +243,9 @@ static int load(struct own *o, struct bpk_source *source, struct bpk_err *err)
 				"accepted",
 				o->zip.count);
 	o->places = bpk_calloc((size_t)o->zip.count + 1, sizeof *o->places, err);
-	if (o->places == NULL || read_directory(o, err) != 0 || check_overlaps(o, err) != 0)
+	o->packed = bpk_calloc((size_t)o->zip.count + 1, sizeof *o->packed, err);
+	if (o->places == NULL || o->packed == NULL || read_directory(o, err) != 0 ||
+	    check_overlaps(o, err) != 0)
 		return -1;
 	if (o->nplaces == 0 && !o->is_npz)
 		return bpk_fail(err, BPK_UNSUPPORTED, "zip has no member that is not packed");
@@ -249,7 +267,12 @@ static int npz_open(struct bpk_source *source, void **own, struct bpk_layout_inf
 		snprintf(o->variant, sizeof o->variant, "%" PRIu64 " packed members left out",
 			 o->npacked);
 		info->variant = o->variant;
+		info->left_out = o->left_out;
 	}
+	if (o->npacked > 1)
+		snprintf(o->left_out + strlen(o->left_out),
+			 sizeof o->left_out - strlen(o->left_out), ", with %" PRIu64 " more",
+			 o->npacked - 1);
 	info->kind = o->is_npz ? "npz" : "zip";
 	info->narrays = o->nplaces;
 	info->damage = o->damage[0] != '\0' ? o->damage : NULL;
@@ -315,6 +338,11 @@ static int npz_find(void *own, const char *name, uint64_t frame, bool defaults,
 		if (strcmp(item->name, name) == 0)
 			return 0;
 	}
+	for (uint64_t i = 0; i < o->npacked; i++)
+		if (o->packed[i] == hash)
+			return bpk_fail(err, BPK_UNSUPPORTED,
+					"'%s' is compressed in the zip; unzip(1) extracts it",
+					name);
 	return 1;
 }
 

@@ -345,6 +345,7 @@ static int trr_find(void *own, const char *name, uint64_t frame, bool defaults,
 }
 
 const struct bpk_layout_ops bpk_layout_trr = {
+	.title = "TRR",
 	.probe = trr_probe,
 	.open = trr_open,
 	.get = trr_get,

@@ -278,6 +278,7 @@ static size_t wav_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT
 }
 
 const struct bpk_layout_ops bpk_layout_wav = {
+	.title = "WAV",
 	.probe = wav_probe,
 	.open = wav_open,
 	.get = wav_get,

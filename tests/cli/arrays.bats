@@ -65,7 +65,7 @@ shows() {
     refuses 1 "has no array 'particles/positon', did you mean 'particles/position'" \
         bpk unpack --name particles/positon -o x.npy gsd-2
     refuses 1 "has no frames" bpk cat --name data --frames 0:1 npy-f8
-    refuses 1 "has no array 'particles/foo'$" bpk cat --name particles/foo gsd-2
+    refuses 1 "has no array 'particles/foo'; it has particles/N, particles/position, configuration/step$" bpk cat --name particles/foo gsd-2
     refuses 1 "in these frames; it has 2 frames$" bpk cat --name particles/N --frames 5:9 gsd-2
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text.blp
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text

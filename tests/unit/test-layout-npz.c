@@ -158,7 +158,11 @@ static void expect_mixed(struct opened *opened)
 		bpk_layout_find(opened->layout, "group/x", BPK_UNKNOWN, false, &item, NULL), 0);
 	assert_string_equal(item.name, "group/x");
 	assert_int_equal(bpk_layout_find(opened->layout, "packed", BPK_UNKNOWN, false, &item, NULL),
+			 -1);
+	assert_int_equal(bpk_layout_find(opened->layout, "none", BPK_UNKNOWN, false, &item, NULL),
 			 1);
+	assert_string_equal(bpk_layout_info(opened->layout)->left_out,
+			    "'packed' is compressed in the zip, and left out, with 1 more");
 }
 
 static void test_mixed(void **state)
