@@ -57,8 +57,12 @@ struct bpk_content_names {
 	void *tree; /* of the same, by name */
 };
 
-/* Fill the table from a content with a layout; packed: look up the chunks of all arrays. Errors do
- * not name the input. */
+/* True for damage, or a cost above the limits, which are no failures of a list: verify reports
+ * them. */
+bool bpk_content_is_damage(const struct bpk_err *err);
+
+/* Fill the table from a content with a layout; packed: look up the chunks of all arrays, where
+ * damage leaves the packed size unknown. Errors do not name the input. */
 int bpk_content_names_fill(const struct bpk_content *content, bool packed,
 			   struct bpk_content_names *names, struct bpk_err *err);
 

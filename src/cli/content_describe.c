@@ -9,21 +9,26 @@
 #include "cli/record.h"
 #include "cli/text.h"
 
-/* The chunk in which the first bytes begin; NULL: no chunk, or it cannot be looked up. Damage in it
- * is ignored here. */
-static const struct bpk_chunk_header *find_chunk(const struct bpk_content *content,
-						 const struct bpk_content_name *row,
-						 struct bpk_where *where)
+/* Find the chunk in which the first bytes begin. *header is NULL where there is no chunk, or it is
+ * damaged, which is ignored here. */
+static int find_chunk(const struct bpk_content *content, const struct bpk_content_name *row,
+		      struct bpk_where *where, const struct bpk_chunk_header **header,
+		      struct bpk_err *err)
 {
 	const struct bpk_input *in = content->in;
 	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_err found = { 0 };
 	struct bpk_plan plan;
 
-	if (!bpk_content_has_chunks(content) || row->offset >= in->info->raw_size ||
-	    bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, NULL) != 0 ||
-	    ops->locate(in->reader, plan.first, where, NULL) != 0)
-		return NULL;
-	return &where->header;
+	*header = NULL;
+	if (!bpk_content_has_chunks(content) || row->offset >= in->info->raw_size)
+		return 0;
+	if (bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, &found) == 0 &&
+	    ops->locate(in->reader, plan.first, where, &found) == 0)
+		*header = &where->header;
+	return found.kind == BPK_OK || bpk_content_is_damage(&found)
+		       ? 0
+		       : bpk_fail(err, found.kind, "%s", found.text);
 }
 
 /* ---- As text ---- */
@@ -31,19 +36,21 @@ static const struct bpk_chunk_header *find_chunk(const struct bpk_content *conte
 enum { PACKED_TEXT = BPK_FILTERS_TEXT + 4 };
 
 /* "shuffle 12"; parts that are unknown are left out. */
-static const char *packed_text(const struct bpk_content *content,
-			       const struct bpk_content_name *row, char out[PACKED_TEXT])
+static int print_packed(const struct bpk_content *content, const struct bpk_content_name *row,
+			char out[PACKED_TEXT], struct bpk_err *err)
 {
-	struct bpk_where where;
-	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
+	const struct bpk_chunk_header *chunk;
 	char filters[BPK_FILTERS_TEXT];
+	struct bpk_where where;
 
+	if (find_chunk(content, row, &where, &chunk, err) != 0)
+		return -1;
 	bpk_describe_filters(chunk, filters);
 	if (strcmp(filters, "-") == 0 || chunk->pipeline.nsteps == 0)
 		snprintf(out, PACKED_TEXT, "%s", filters);
 	else
 		snprintf(out, PACKED_TEXT, "%s %u", filters, chunk->typesize);
-	return out;
+	return 0;
 }
 
 static int print_row(const struct bpk_content *content, const struct bpk_content_name *row,
@@ -57,11 +64,13 @@ static int print_row(const struct bpk_content *content, const struct bpk_content
 		rc = bpk_content_shape_text(&row->array, row->varies, &shape, err);
 	if (row->framed)
 		snprintf(frames, sizeof frames, "%" PRIu64, row->count);
+	if (rc == 0)
+		rc = print_packed(content, row, how, err);
 	if (rc == 0) {
 		printf("  %8s %11s  %-8s  %-20s  ", frames, bpk_size_text(row->size, size),
 		       (const char *)dtype.data, (const char *)shape.data);
 		if (bpk_content_has_chunks(content))
-			printf("%-20s  ", packed_text(content, row, how));
+			printf("%-20s  ", how);
 		printf("%s\n", row->name);
 	}
 	bpk_buf_clear(&dtype);
@@ -127,15 +136,18 @@ int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 }
 
 /* null for a raw file, or if chunks cannot be looked up */
-static void record_packed(const struct bpk_content *content, const struct bpk_content_name *row)
+static int record_packed(const struct bpk_content *content, const struct bpk_content_name *row,
+			 struct bpk_err *err)
 {
-	struct bpk_where where;
-	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
+	const struct bpk_chunk_header *chunk;
 	char filters[BPK_FILTERS_TEXT];
+	struct bpk_where where;
+	int rc = find_chunk(content, row, &where, &chunk, err);
 
 	bpk_record_text("codec", chunk != NULL ? bpk_describe_codec(chunk) : NULL);
 	bpk_record_text("filter", chunk != NULL ? bpk_describe_filters(chunk, filters) : NULL);
 	bpk_record_u64("typesize", chunk != NULL ? chunk->typesize : BPK_UNKNOWN);
+	return rc;
 }
 
 static int record_names(const struct bpk_content *content, bool packed, struct bpk_err *err)
@@ -157,7 +169,8 @@ static int record_names(const struct bpk_content *content, bool packed, struct b
 		bpk_record_u64("raw_size", row->size);
 		if (packed)
 			bpk_record_u64("packed_size", row->packed);
-		record_packed(content, row);
+		if (rc == 0)
+			rc = record_packed(content, row, err);
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();

@@ -78,6 +78,17 @@ const struct bpk_content_name *bpk_content_names_find(const struct bpk_content_n
 
 /* ---- Their packed size ---- */
 
+bool bpk_content_is_damage(const struct bpk_err *err)
+{
+	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
+}
+
+static void keep_failure(const struct bpk_err *found, struct bpk_err *failure)
+{
+	if (found->kind != BPK_OK && !bpk_content_is_damage(found))
+		*failure = *found;
+}
+
 enum { MOST_CHUNKS = 1 << 22 }; /* that are looked up: a small archive may claim any number */
 
 /* The table on its way. */
@@ -88,6 +99,7 @@ struct filling {
 	uint64_t nchunks;       /* looked up so far */
 	uint64_t last;          /* the number of the one looked up last, or BPK_UNKNOWN */
 	struct bpk_where where; /* of that */
+	struct bpk_err failure; /* of reading, which is no damage; or BPK_OK */
 };
 
 bool bpk_content_has_chunks(const struct bpk_content *content)
@@ -101,13 +113,18 @@ bool bpk_content_has_chunks(const struct bpk_content *content)
 static bool locate(struct filling *f, uint64_t number)
 {
 	const struct bpk_input *in = f->content->in;
+	struct bpk_err found = { 0 };
 
 	if (number == f->last)
 		return true;
 	f->last = BPK_UNKNOWN;
-	if (f->nchunks++ == MOST_CHUNKS ||
-	    in->format->reader->locate(in->reader, number, &f->where, NULL) != 0 ||
-	    f->where.raw_offset == BPK_UNKNOWN || f->where.header.raw_size == 0)
+	if (f->nchunks++ == MOST_CHUNKS)
+		return false;
+	if (in->format->reader->locate(in->reader, number, &f->where, &found) != 0) {
+		keep_failure(&found, &f->failure);
+		return false;
+	}
+	if (f->where.raw_offset == BPK_UNKNOWN || f->where.header.raw_size == 0)
 		return false;
 	f->last = number;
 	return true;
@@ -119,13 +136,16 @@ static bool share_of(struct filling *f, uint64_t offset, uint64_t size, double *
 {
 	const struct bpk_input *in = f->content->in;
 	uint64_t end = offset + size; /* inside the raw data */
+	struct bpk_err found = { 0 };
 	struct bpk_plan plan;
 
 	*share = 0;
 	if (size == 0)
 		return true;
-	if (bpk_plan_range(in->format->reader, in->reader, offset, end, &plan, NULL) != 0)
+	if (bpk_plan_range(in->format->reader, in->reader, offset, end, &plan, &found) != 0) {
+		keep_failure(&found, &f->failure);
 		return false;
+	}
 	for (uint64_t number = plan.first; offset < end; number++) {
 		uint64_t chunk_end, part;
 
@@ -186,6 +206,8 @@ static int add_item(struct filling *f, const struct bpk_item *item, struct bpk_e
 	add_step(row, item->step);
 	if (f->packed && item->offset != BPK_UNKNOWN)
 		add_packed(f, row, item->offset, item->array->size);
+	if (f->failure.kind != BPK_OK)
+		return bpk_fail(err, f->failure.kind, "%s", f->failure.text);
 	return 0;
 }
 

@@ -153,12 +153,6 @@ static int each_chunk(struct bpk_input *in,
 	return rc < 0 ? bpk_input_subject(in, err) : 0;
 }
 
-/* True for damage, or a cost above the limits: verify will report it. */
-static bool is_damage(const struct bpk_err *err)
-{
-	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
-}
-
 /* Count the chunks that have a prediction, each once however often the archive refers to it, up to
  * the first damaged one; 0 if the format has no predictions. Unknown for a remote archive, since
  * each chunk is looked at. */
@@ -183,7 +177,7 @@ static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err
 		while ((more = count_like(in, number, &first)) > 0)
 			number += more;
 	}
-	if (rc > 0 || is_damage(&found))
+	if (rc > 0 || bpk_content_is_damage(&found))
 		return 0;
 	*err = found;
 	return bpk_input_subject(in, err);
@@ -344,7 +338,7 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 	if (!raw && survey->shared->verbose == 0 && !survey->shared->json)
 		return 0;
 	if (bpk_content_look(in, survey->shared, content, &found) != 0 &&
-	    (raw || !is_damage(&found))) {
+	    (raw || !bpk_content_is_damage(&found))) {
 		if (err != NULL)
 			*err = found;
 		return -1;

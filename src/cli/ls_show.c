@@ -99,7 +99,7 @@ int bpk_ls_arrays(const struct bpk_ls_args *args, const struct bpk_content *cont
 		bpk_sheet_print(&sheet, 0);
 	bpk_content_names_clear(&names);
 	bpk_sheet_clear(&sheet);
-	return rc;
+	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }
 
 /* ---- Data ---- */

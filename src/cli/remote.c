@@ -114,7 +114,8 @@ void bpk_remote_begin(const struct bpk_shared *shared)
 		.region = shared->region,
 		.cache = shared->cache,
 		.cache_size = given_or(shared->cache_size, CACHE_SIZE),
-		.tell = shared->quiet ? NULL : tell,
+		.tell = tell,
+		.quiet = shared->quiet,
 	});
 }
 

@@ -89,6 +89,7 @@ int bpk_tree_walk(const struct bpk_shared *shared, const char *root,
 struct bpk_tally {
 	uint64_t done, raw_size, packed_size;
 	uint64_t skipped, damaged, failed;
+	bool advised; /* of the next step for damage */
 };
 
 /* Count a failure that is reported; skipped files, too, which have a kind of their own. Shared may

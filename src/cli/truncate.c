@@ -1,6 +1,7 @@
 /* bpk truncate: an archive, shortened. Called by main through the table of commands. */
 #include "cli/gsd.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include "cli/transfer.h"
 #include "cli/record.h"
@@ -98,6 +99,19 @@ static int truncate_opened(struct bpk_edited *edited, const struct truncate_args
 	return 0;
 }
 
+/* --frames was given, and path is no GSD file. */
+static void fail_no_gsd(const char *path, struct bpk_err *err)
+{
+	struct stat found;
+	bool there = true;
+
+	if (bpk_path_look(path, &found, &there, err) == 0 && there)
+		bpk_fail(err, BPK_FAILED, "is not a raw GSD file, --frames needs one");
+	else if (!there)
+		bpk_fail_errno(err, ENOENT, "cannot open");
+	bpk_err_subject(err, "%s", path);
+}
+
 static void check_usage(const struct truncate_args *args, char **operands, size_t count)
 {
 	struct bpk_err err = { 0 };
@@ -110,8 +124,7 @@ static void check_usage(const struct truncate_args *args, char **operands, size_
 	else if (bpk_path_is_gsd(operands[0], &is_gsd, &err) != 0)
 		; /* which says why */
 	else if (args->frames.given && !is_gsd)
-		bpk_fail(&err, BPK_FAILED, "%s: is not a raw GSD file, --frames needs one",
-			 operands[0]);
+		fail_no_gsd(operands[0], &err);
 	else if (!args->frames.given && is_gsd)
 		bpk_fail(&err, BPK_USAGE, "%s is a GSD file, name --frames", operands[0]);
 	if (err.kind != BPK_OK)

@@ -3,6 +3,7 @@
 
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
 #include "layout/layout.h"
@@ -176,6 +177,19 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 
 /* ---- one input ---- */
 
+/* Add the next step to the first line on damage. Of processes that share the work none is first. */
+static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+
+	if (err->kind != BPK_CORRUPT || args->shared.tally->advised || args->shared.quiet ||
+	    bpk_share_is_asked())
+		return;
+	args->shared.tally->advised = true;
+	bpk_fail(err, plain.kind, "%s; bpk unpack --keep-broken keeps the data before the damage",
+		 plain.text);
+}
+
 /* An archive, or an input that should have been one. */
 static void verify_archive(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
 			   struct bpk_err *err)
@@ -188,6 +202,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		rc = verify_found(args, &transfer, &remarks, err);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
+	if (rc != 0 && in->info != NULL)
+		add_advice(args, err);
 	if (shared->json)
 		print_record(&transfer, &remarks, err);
 	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);

@@ -220,10 +220,11 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 /*
  * The same for changes that cut off or overwrite all bytes after offset: also fails with BPK_FAILED
  * unless an interrupted append left them, or they are all zeros, as sectors that were never written
- * read. reader is one of kind->one.
+ * read. reader is one of kind->one; path is that of the file, for the line.
  */
 int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
-			    struct bpk_source *source, uint64_t offset, struct bpk_err *err);
+			    struct bpk_source *source, const char *path, uint64_t offset,
+			    struct bpk_err *err);
 
 /* Is every byte from offset to the end of the source zero? */
 int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zero,

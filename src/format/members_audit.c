@@ -323,7 +323,8 @@ int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zer
 }
 
 int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
-			    struct bpk_source *source, uint64_t offset, struct bpk_err *err)
+			    struct bpk_source *source, const char *path, uint64_t offset,
+			    struct bpk_err *err)
 {
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
@@ -349,7 +350,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 	return bpk_fail(err, BPK_FAILED,
 			"%" PRIu64 " %s from offset %" PRIu64
 			" on, after the end of the archive, %s to no archive, and a change "
-			"would destroy %s; truncate -s %" PRIu64 " FILE removes %s",
+			"would destroy %s; truncate -s %" PRIu64 " %s removes %s",
 			size, bpk_plural(size, "byte", "bytes"), offset,
-			bpk_plural(size, "belongs", "belong"), them, offset, them);
+			bpk_plural(size, "belongs", "belong"), them, offset, path, them);
 }

@@ -136,7 +136,7 @@ reads() {
             for change in "append $file a" "append --copy $file a" "truncate --bytes 9000 $file" \
                 "write --at 16 $file later" "meta set $file k=1" "meta rm $file"; do
                 # shellcheck disable=SC2086
-                refuses 1 "bytes from offset $size on, after the end .* a change would destroy them" \
+                refuses 1 "bytes from offset $size on, after the end .* a change would destroy them; truncate -s $size $file removes them$" \
                     bpk $change
                 cmp before $file || die "$kind: $change"
             done

@@ -564,3 +564,9 @@ load lib
     same f-ab.blp alone/f-ab.blp
     same t-ab.blp alone/t-ab.blp
 }
+
+@test "pack: a folder that cannot be written in is named as the reason" {
+    data text 3000 a
+    [ -d /sys/kernel ] && ! touch /sys/kernel/a.blp 2>/dev/null || skip "no folder here that refuses files"
+    refuses 1 '^bpk: /sys/kernel/a.blp: cannot write in its directory: ' bpk pack -o /sys/kernel/a.blp a
+}

@@ -313,3 +313,25 @@ END
         : >"$requests"
     done
 }
+
+@test "ls -l and info -v of a server that fails: an error, no unknown size" {
+    need_urls
+    need_python
+    mkdir d
+    "$python" -c 'import random, struct
+head = b"{\x27descr\x27: \x27<f8\x27, \x27fortran_order\x27: False, \x27shape\x27: (250000,)}".ljust(117) + b"\n"
+random.seed(1)
+open("d/a.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + random.randbytes(2000000))'
+    bpk pack -q -z 64K d/a.npy
+    serve d
+    quietly bpk ls -l $url/a.npy.blp
+    grep -q '1\.000$' "$out"
+    [ "$(wc -l <"$requests")" -ge 4 ]
+    for command in "ls -l" "ls -l --json"; do
+        stop_serving
+        serve d --fault '403@4+'
+        ends 1 bpk $command $url/a.npy.blp
+        says "^bpk: $url/a.npy.blp: "
+        [ "$(wc -l <"$err")" -eq 1 ]
+    done
+}

@@ -108,3 +108,9 @@ END
     quietly bpk verify y.blp
     bpk cat y.blp | cmp - kept
 }
+
+@test "truncate --frames: a missing file is called so" {
+    refuses 1 '^bpk: none.gsd: cannot open: No such file or directory$' bpk truncate --frames 1 none.gsd
+    echo text >a
+    refuses 1 '^bpk: a: is not a raw GSD file, --frames needs one$' bpk truncate --frames 1 a
+}

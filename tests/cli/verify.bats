@@ -247,3 +247,19 @@ passed_is_named() {
     bpk verify -v a.b2frame >named || [ $? -eq 3 ]
     bpk verify -v before | grep -q 'no checksum protects the frame from a return to an earlier header'
 }
+
+@test "verify names the next step for damage, once, and not with -q" {
+    data text 30000 a
+    bpk pack -q -z 4K a
+    size=$(stat -c %s a.blp)
+    printf X | dd of=a.blp bs=1 seek=$((size - 1000)) conv=notrunc status=none
+    cp a.blp b.blp
+    ends 2 bpk verify a.blp b.blp
+    [ "$(grep -c '; bpk unpack --keep-broken keeps the data before the damage$' "$err")" -eq 1 ] || die "$(cat "$err")"
+    ends 2 bpk verify -q a.blp
+    ! grep -q 'keep-broken' "$err"
+    # nothing of it can be unpacked
+    head -c 40 a.blp >cut.blp
+    ends 2 bpk verify cut.blp
+    ! grep -q 'keep-broken' "$err"
+}

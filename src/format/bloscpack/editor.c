@@ -122,7 +122,7 @@ static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (e->ends.archive >= size)
 		return 0;
 	if (bpk_members_refuse_tail(&bpk_bloscpack_members, e->reader, e->place.source,
-				    e->ends.archive, err) != 0)
+				    e->place.path, e->ends.archive, err) != 0)
 		return -1;
 	if (e->header.has_offsets)
 		return 0;

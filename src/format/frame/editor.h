@@ -19,7 +19,8 @@ struct bpk_frame_editor;
 
 /* The files of the frame that is changed; files is the editor's. */
 struct bpk_frame_editor_store {
-	/* Open the frame for changes, and load it. Sets files and sidecar in e, also on failure. */
+	/* Open the frame for changes, and load it. path is borrowed until close. Sets files and
+	 * sidecar in e, also on failure. */
 	int (*open)(struct bpk_frame_editor *e, const char *path,
 		    const struct bpk_edit_options *options, struct bpk_err *err);
 

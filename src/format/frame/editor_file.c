@@ -20,6 +20,7 @@ enum { SECTOR = 512 }; /* bytes that are written as a whole or not at all */
 
 struct contiguous {
 	struct bpk_frame_editor *e;
+	const char *path; /* borrowed */
 	struct bpk_edit *edit;
 	uint64_t position; /* of the next chunk */
 	bool copy;         /* the file itself is not written to */
@@ -33,7 +34,7 @@ static int load(struct contiguous *c, struct bpk_err *err)
 		return -1;
 	c->position = c->e->reader->state.header.frame_size;
 	if (bpk_members_refuse_tail(&bpk_frame_members, c->e->reader, bpk_edit_source(c->edit),
-				    c->position, err) != 0)
+				    c->path, c->position, err) != 0)
 		return -1;
 	bpk_edit_set_end(c->edit, c->position);
 	return 0;
@@ -74,6 +75,7 @@ static int file_open(struct bpk_frame_editor *e, const char *path,
 	if (c == NULL)
 		return -1;
 	c->e = e;
+	c->path = path;
 	c->copy = options->copy;
 	with.sidecar = true;
 	with.claims = bpk_frame_claims;

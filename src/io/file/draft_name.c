@@ -154,7 +154,7 @@ static int create(int folder, const char *name, make_fn *make, int *fd, char **d
 		spell(text, name, number);
 		*fd = make(folder, text);
 		if (*fd < 0 && errno != EEXIST && errno != EINTR) {
-			bpk_fail_errno(err, errno, "cannot create a draft in its folder");
+			bpk_fail_errno(err, errno, "cannot write in its directory");
 			goto fail;
 		}
 		if (*fd >= 0 && bpk_draft_lock(*fd)) {

@@ -317,12 +317,12 @@ void bpk_upload_interrupt(void *arg)
 	else if (is_committing)
 		sight = bpk_deposit_look(upload, LAST, &reply, NULL);
 	if (sight == BPK_SIGHT_OURS)
-		bpk_request_tell(upload->path, "is complete; the signal came too late");
+		bpk_request_warn(upload->path, "is complete; the signal came too late");
 	else if (sight == BPK_SIGHT_UNKNOWN)
-		bpk_request_tell(upload->path,
+		bpk_request_warn(upload->path,
 				 "interrupted; it is uncertain whether the store keeps the file");
 	else if (is_left)
-		bpk_request_tell(
+		bpk_request_warn(
 			upload->path,
 			"interrupted; a part of it may be left at the store, invisible, as a "
 			"multipart upload");

@@ -211,7 +211,7 @@ static int begin(struct bpk_upload *upload, struct bpk_err *err)
 	rc = bpk_deposit_run(upload, BPK_STEP_BEGIN, &wish, 0, &reply, err);
 	upload->is_checked = rc == 0 && reply.answer.is_checked;
 	if (reply.is_uncertain)
-		bpk_request_tell(upload->path,
+		bpk_request_warn(upload->path,
 				 "a multipart upload without parts may be left at the "
 				 "store, as its answer was lost");
 	bpk_url_clear(&url);

@@ -77,7 +77,7 @@ static void tell_left(const struct bpk_objects *objects, size_t left)
 	if (left == 0)
 		return;
 	snprintf(line, sizeof line, "%zu of its files may be left at the store, without use", left);
-	bpk_request_tell(objects->path, line);
+	bpk_request_warn(objects->path, line);
 }
 
 void bpk_objects_remove(struct bpk_objects *objects, const struct bpk_names *names)
@@ -109,9 +109,9 @@ static size_t settle_open(struct bpk_objects *objects, double until)
 static void tell_outcome(const struct bpk_objects *objects, double until)
 {
 	if (bpk_upload_settle(objects->last, until) == BPK_SIGHT_OURS)
-		bpk_request_tell(objects->path, "is complete; the signal came too late");
+		bpk_request_warn(objects->path, "is complete; the signal came too late");
 	else
-		bpk_request_tell(objects->path, "interrupted; it is uncertain whether the store "
+		bpk_request_warn(objects->path, "interrupted; it is uncertain whether the store "
 						"keeps it, so that all of its files stay");
 }
 
@@ -138,7 +138,7 @@ static void interrupt(void *owner)
 	if (objects->is_clean)
 		return;
 	if (objects->is_cleaning) {
-		bpk_request_tell(objects->path,
+		bpk_request_warn(objects->path,
 				 "interrupted; some of its files may be left at the store, without "
 				 "use");
 		return;

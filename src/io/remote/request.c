@@ -492,6 +492,12 @@ void bpk_request_hurry(struct bpk_request *request, double seconds)
 
 void bpk_request_tell(const char *path, const char *line)
 {
+	if (!bpk_request_options().quiet)
+		bpk_request_warn(path, line);
+}
+
+void bpk_request_warn(const char *path, const char *line)
+{
 	struct bpk_remote_options options = bpk_request_options();
 
 	if (options.tell != NULL)

@@ -296,7 +296,7 @@ static void close_upload(struct bpk_upload *upload)
 	pthread_mutex_unlock(&upload->lock);
 	bpk_cleanup_end(&upload->cleanup);
 	if (is_left)
-		bpk_request_tell(upload->path,
+		bpk_request_warn(upload->path,
 				 "a part of it may be left at the store, invisible, as a "
 				 "multipart upload");
 	bpk_upload_free(upload);
