@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* The text of glibc's dlerror begins with the name of a library that is missing, and does not name a
- * lack of memory each time: number is errno after the failure. */
+/* The text of glibc's dlerror begins with the name of a library that is missing, and does not name
+ * a lack of memory each time: number is errno after the failure. */
 static int fail(const char *soname, int number, struct bpk_err *err)
 {
 	const char *why = number != ENOMEM ? dlerror() : strerror(number);

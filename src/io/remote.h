@@ -24,8 +24,8 @@ struct bpk_remote_options {
 	 * there, borrowed for ever. NULL or "": none. */
 	const char *cache;
 	uint64_t cache_size;
-	/* Report a line about url, or the cache, which reads go on after, or about files that may be
-	 * left in a store; NULL: no report. Any thread. */
+	/* Report a line about url, or the cache, which reads go on after, or about files that may
+	 * be left in a store; NULL: no report. Any thread. */
 	void (*tell)(const char *url, const char *line);
 	bool quiet; /* report only files that may be left, and outcomes that are uncertain */
 };

@@ -339,7 +339,7 @@ check_result() {
     all=$((all + 1))
     if [ $status -ne 0 ]; then
         [ $status -eq 1 ] || die "$name, ${*:2}: status $status" "$(cat "$err")"
-        says 'changed while it was read|is not removed: not the file that was read any more'
+        says 'changed while it was read|is not removed: it was changed meanwhile'
         if [ -e "$1" ]; then # it was kept when the change came
             says 'is not removed'
             same "$1" a

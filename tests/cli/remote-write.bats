@@ -126,7 +126,8 @@ results() {
 }
 
 # KIND WHOLE OLD: with that fault, what converting an archive to s3://b/x ends in. OLD is the file that is
-# replaced, or empty. One line, beside that on the rest of an upload, says of a failure, and the key is as it was; or the line says that nobody knows.
+# replaced, or empty. One line, beside that on the rest of an upload, says of a failure, and the key
+# is as it was; or the line says that nobody knows.
 falters() {
     local fault=$1 whole=$2 old=$3 status=0 force=()
     rm -rf d

@@ -23,8 +23,7 @@ static int remove_locked(const struct bpk_resolved *resolved, int fd, const stru
 	if (S_ISLNK(now.st_mode))
 		return bpk_fail(err, BPK_FAILED, "is not removed: it is a symbolic link");
 	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
-		return bpk_fail(err, BPK_FAILED,
-				"is not removed: not the file that was read any more");
+		return bpk_fail(err, BPK_FAILED, "is not removed: it was changed meanwhile");
 	if (bpk_retire_settle(resolved, fd, true, err) != 0)
 		return -1;
 	if (unlinkat(resolved->folder, resolved->name, 0) != 0)

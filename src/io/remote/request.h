@@ -90,8 +90,8 @@ void bpk_request_stop(struct bpk_request *request);
  * on to wait for it and to stop it. Any thread. */
 void bpk_request_hurry(struct bpk_request *request, double seconds);
 
-/* Tell the user a line about a URL, or a file of ours, unless he wants none; and a line on something
- * that he has to do, in any case. */
+/* Tell the user a line about a URL, or a file of ours, unless he wants none; and a line on
+ * something that he has to do, in any case. */
 void bpk_request_tell(const char *path, const char *line);
 void bpk_request_warn(const char *path, const char *line);
 
