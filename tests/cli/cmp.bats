@@ -146,7 +146,7 @@ make_archives_of_a() {
     bpk pack -z 100000 -o a.blp a
     for at in 900 200000 400000; do
         change a.blp $at bad.blp
-        ends 2 bpk verify bad.blp
+        ends 2 bpk verify -q bad.blp
         cp "$err" was
         ends 2 bpk cmp a.blp bad.blp
         ends 2 bpk cmp bad.blp a

@@ -184,7 +184,7 @@ END
         done
         for n in 1 2 3; do
             sampled 2 || continue
-            agrees $n verify d.$format
+            agrees $n verify -q d.$format
             agrees $n unpack d.$format -o u
             agrees $n convert d.$format c.blp
         done
@@ -196,7 +196,7 @@ END
     [ $status -eq 2 ]
     same ref.partial out.partial
     truncate -s 700000 d.blp
-    agrees 2 verify d.blp
+    agrees 2 verify -q d.blp
     agrees 2 unpack missing
     no_drafts
 }
@@ -217,8 +217,8 @@ END
     quietly ranks 2 verify ./*.blp
     printf x >>f3.blp
     printf damage | dd of=f5.blp bs=1 seek=3000 conv=notrunc status=none
-    agrees 3 verify f?.blp big.blp
-    agrees 2 verify -r .
+    agrees 3 verify -q f?.blp big.blp
+    agrees 2 verify -q -r .
     rm f?
     status=0
     ranks 2 unpack --json f1.blp f2.blp f4.blp >"$out"
