@@ -1,4 +1,4 @@
-/* Numbers in the bytes of arrays. Called by compare_items.c and statistics.c. */
+/* Numbers in the bytes of arrays. Called by compare_items.c, statistics.c and cli/plot_read.c. */
 #include "archive/number.h"
 
 #include <math.h>

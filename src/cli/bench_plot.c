@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/scatter.h"
 #include "cli/text.h"
+#include "plot/plot.h"
 
 enum { CODECS = 16 };
 

@@ -1,6 +1,6 @@
 /*
  * The arrays inside an input, as commands show and save them: picked by name and frame, described,
- * written as NumPy's files. Errors name the input. Called by cat, info, ls and unpack.
+ * written as NumPy's files. Errors name the input. Called by cat, info, ls, plot and unpack.
  */
 #ifndef BPK_CLI_CONTENT_H
 #define BPK_CLI_CONTENT_H

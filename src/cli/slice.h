@@ -1,5 +1,5 @@
 /*
- * Parts of arrays, as NumPy writes them: "0:10,:,3". Called by cat.
+ * Parts of arrays, as NumPy writes them: "0:10,:,3". Called by cat and plot.
  */
 #ifndef BPK_CLI_SLICE_H
 #define BPK_CLI_SLICE_H

@@ -19,7 +19,8 @@ BEGIN {
     may["flow"] = " base choose format layout io chunk "
     may["mpi"] = " base flow "
     may["archive"] = " base flow choose format layout io chunk "
-    may["cli"] = " base archive mpi flow choose format layout io chunk checksum "
+    may["plot"] = " base "
+    may["cli"] = " base archive plot mpi flow choose format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
     only["mpi.h"] = " mpi "
     only["getopt.h"] = " cli "
@@ -71,7 +72,7 @@ planted() {
     [ -n "$(offences "$scratch")" ]
 }
 
-echo 1..17
+echo 1..18
 planted src/chunk/a.c '#include "io/io.h"'
 report $? "a call sideways is found"
 planted src/choose/a.c '#include "flow/flow.h"'
@@ -92,6 +93,8 @@ planted src/archive/a.c '#include "cli/opt.h"'
 report $? "options in the room of archives are found"
 planted src/archive/a.c '#include <signal.h>'
 report $? "signals in the room of archives are found"
+planted src/plot/a.c '#include "archive/archive.h"'
+report $? "a picture that knows archives is found"
 planted src/chunk/a.c '#include <pthread.h>'
 report $? "threads in a room without threads are found"
 planted src/flow/a.c '#include <mpi.h>'

@@ -1,8 +1,9 @@
 /*
- * Scatter plots as SVG: panels of points, coloured by series, with a logarithmic x axis.
+ * Scatter plots as SVG: panels of points, coloured by series, with a logarithmic x axis. A
+ * part of the room's door.
  */
-#ifndef BPK_CLI_SCATTER_H
-#define BPK_CLI_SCATTER_H
+#ifndef BPK_PLOT_SCATTER_H
+#define BPK_PLOT_SCATTER_H
 
 #include "base/base.h"
 
