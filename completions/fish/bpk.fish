@@ -196,7 +196,7 @@ complete -c bpk -n '__fish_seen_subcommand_from plot' -l slice -x -d 'only a par
 complete -c bpk -n '__fish_seen_subcommand_from plot' -l hist -d 'draw a histogram of the numbers'
 complete -c bpk -n '__fish_seen_subcommand_from plot' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from plot' -l no-check -d 'do not test checksums'
-complete -c bpk -n '__fish_seen_subcommand_from plot' -s o -l output -r -F -d 'write the picture to FILE, which ends in .svg'
+complete -c bpk -n '__fish_seen_subcommand_from plot' -s o -l output -r -F -d 'write the picture to FILE, which ends in .svg or .png'
 complete -c bpk -n '__fish_seen_subcommand_from plot' -s f -l force -d 'replace an existing file of --output'
 complete -c bpk -n '__fish_seen_subcommand_from plot' -l no-sync -d 'do not wait until the result is on the disk'
 complete -c bpk -n '__fish_seen_subcommand_from plot' -l connections -x -d 'send N requests at a time for a URL (default 8)'

@@ -9,7 +9,7 @@
  *                        transfer.c input.c      opening, naming, running, keeping
  *                        report.c signal.c  errors, exit status, the end by a signal
  *     archive            an open archive: its arrays, append, overwrite, truncate, follow, join
- *     plot               pictures of numbers: SVG, text
+ *     plot               pictures of numbers: SVG, PNG, text
  *     mpi                the messages between the ranks of bpk-mpi
  *     flow               reads parcels, works on them on many threads, hands them on in order
  *     choose             how to pack: recipes tried on samples, inputs cut along their arrays

@@ -17,7 +17,7 @@ static const struct bpk_opt opt_output = {
 	.name = "output",
 	BPK_OPT_VALUE(OPT_FILE, struct bpk_plot_args, shared.output),
 	.metavar = "FILE",
-	.help = "write the picture to FILE, which ends in .svg",
+	.help = "write the picture to FILE, which ends in .svg or .png",
 	.more = "By default a picture in text is printed, as large as the terminal or 80 x 24.",
 	.group = GROUP_OUTPUT,
 };
@@ -133,7 +133,8 @@ static int write_file(const struct bpk_plot *plot, struct bpk_transfer *transfer
 		      struct bpk_err *err)
 {
 	struct bpk_buf file = { 0 };
-	int rc = bpk_plot_svg(plot, &file, err);
+	bool png = bpk_ends_with(transfer->target, ".png");
+	int rc = (png ? bpk_plot_png : bpk_plot_svg)(plot, &file, err);
 
 	if (rc == 0)
 		rc = bpk_draft_write(transfer->draft, bpk_buf_view(&file), err);
@@ -195,10 +196,13 @@ static int check_usage(const struct bpk_plot_args *args, size_t count, struct bp
 	if (output != NULL && count > 1)
 		return bpk_fail(err, BPK_USAGE, "--output takes a single input, %zu were given",
 				count);
-	if (output != NULL && !bpk_ends_with(output, ".svg"))
+	if (output != NULL && !bpk_ends_with(output, ".svg") && !bpk_ends_with(output, ".png"))
 		return bpk_fail(err, BPK_USAGE,
-				"the suffix of %s names no kind of picture; give .svg",
+				"the suffix of %s names no kind of picture; give .svg or .png",
 				bpk_output_name(output));
+	if (output != NULL && bpk_ends_with(output, ".png") && bpk_plot_png_library() == NULL)
+		return bpk_fail(err, BPK_USAGE, "%s: this bpk was built without libpng, give .svg",
+				output);
 	return bpk_pick_check(&args->shared.pick, NULL, err);
 }
 

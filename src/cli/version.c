@@ -3,8 +3,9 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/text.h"
 #include "cli/report.h"
+#include "cli/text.h"
+#include "plot/plot.h"
 #include "config.h"
 
 static const struct bpk_opt *const rows[] = { &bpk_opt_help, NULL };
@@ -65,7 +66,7 @@ static const char *mpi_library(void)
 
 void bpk_version_print(void)
 {
-	const char *library = bpk_remote_library();
+	const char *library = bpk_remote_library(), *png = bpk_plot_png_library();
 	char memory[BPK_SIZE_TEXT];
 
 	printf("%s %s\n", bpk_program->name, PACKAGE_VERSION);
@@ -74,6 +75,8 @@ void bpk_version_print(void)
 	print_formats();
 	printf("%-11s%s%s\n", "URLs", library != NULL ? "http, https, s3; libcurl " : "left out",
 	       library != NULL ? library : "");
+	printf("%-11ssvg, %s%s\n", "pictures", png != NULL ? "png; libpng " : "no png",
+	       png != NULL ? png : "");
 	printf("%-11s%s\n", "MPI", mpi_library());
 	printf("%-11s%s\n", "vectors", bpk_chunk_simd());
 	printf("%-11s%u\n", "threads", bpk_cpu_count());

@@ -145,7 +145,6 @@ static void widen(struct bpk_scale *scale)
 
 int bpk_plot_seen(struct bpk_plot *plot, struct bpk_err *err)
 {
-	plot->position = plot->ntaken = 0;
 	if (plot->kind == BPK_PLOT_BARS && plot->x.low <= plot->x.high) {
 		begin_bars(plot);
 	} else {
@@ -154,6 +153,7 @@ int bpk_plot_seen(struct bpk_plot *plot, struct bpk_err *err)
 	}
 	widen(&plot->x);
 	widen(&plot->y);
+	plot->position = plot->ntaken = 0;
 	return new_cells(plot, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Draws a plot on a canvas. Called by canvas_svg.c.
+ * Draws a plot on a canvas. Called by canvas_svg.c and canvas_png.c.
  *
  *     title
  *     y title

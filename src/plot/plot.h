@@ -77,7 +77,14 @@ void bpk_plot_clear(struct bpk_plot *plot);
  * cells, edges and counts; edges are the ends of the x axis of a histogram. */
 int bpk_plot_svg(const struct bpk_plot *plot, struct bpk_buf *out, struct bpk_err *err);
 
-/* Cells that an SVG has room for. */
+/* A PNG file of 1440 x 960 pixels. Also fails with BPK_UNSUPPORTED where bpk was built without
+ * libpng, and BPK_FAILED where it cannot be loaded. */
+int bpk_plot_png(const struct bpk_plot *plot, struct bpk_buf *out, struct bpk_err *err);
+
+/* The version of libpng that bpk was built with; NULL: none. */
+const char *bpk_plot_png_library(void);
+
+/* Cells that an SVG or PNG has room for. */
 void bpk_plot_file_room(enum bpk_plot_kind kind, size_t *most_x, size_t *most_y);
 
 /* Cells of text that a picture of this size has room for. */

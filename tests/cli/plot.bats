@@ -108,6 +108,7 @@ says() { # SVG TEXT
     quietly bpk plot --hist -o h.svg h.npy
     shows h.svg h.npy 'counts=np.histogram(a[np.isfinite(a)], len(note("counts")))[0]' \
         'edges=[a[np.isfinite(a)].min(), a[np.isfinite(a)].max()]'
+    shows h.svg h.npy 'shape=[1, 50]'
     says h.svg '4000 numbers, 3 NaN left out, 2 infinite left out'
     array 'r.integers(-3, 9, 700)' i.npy
     quietly bpk plot --hist -o i.svg i.npy
@@ -212,4 +213,54 @@ TEXT
     refuses 64 'the suffix of x.jpg names no kind of picture' bpk plot -o x.jpg a.npy
     refuses 64 'single input' bpk plot -o z.svg a.npy a.npy
     refuses 1 'none/z.svg' bpk plot -o none/z.svg a.npy
+}
+
+# The size and pixels of a PNG: "WIDTH HEIGHT" and a line "R G B" for each of X,Y.
+pixels() { # PNG X,Y...
+    "$python" -c 'import struct, sys, zlib
+data, at, parts = open(sys.argv[1], "rb").read(), 8, {}
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + size]
+    assert struct.unpack(">I", data[at + 8 + size:][:4])[0] == zlib.crc32(kind + body)
+    parts[kind] = parts.get(kind, b"") + body
+    at += 12 + size
+width, height, depth, colour = struct.unpack(">IIBB", parts[b"IHDR"][:10])
+assert (depth, colour) == (8, 2)
+raw, rows, last = zlib.decompress(parts[b"IDAT"]), [], bytes(3 * width)
+for y in range(height):
+    how, *line = raw[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+    for i in range(3 * width):
+        a, b, c = line[i - 3] if i > 2 else 0, last[i], last[i - 3] if i > 2 else 0
+        near = min((a, b, c), key=lambda v: abs(a + b - c - v))
+        line[i] = (line[i] + (0, a, b, (a + b) // 2, near)[how]) % 256
+    rows.append(line)
+    last = line
+print(width, height)
+for place in sys.argv[2:]:
+    x, y = map(int, place.split(","))
+    print(*rows[y][3 * x:3 * x + 3])' "$@"
+}
+
+@test "plot -o x.png: the size, and colours of cells" {
+    need_numpy
+    array 'np.array([[0, 5.], [np.nan, 10]])' a.npy
+    if bpk version | grep -q 'no png'; then
+        refuses 64 'built without libpng' bpk plot -o a.png a.npy
+        skip "bpk was built without libpng"
+    fi
+    quietly bpk plot -o a.png a.npy
+    same <(pixels a.png 2,2 300,250 1000,250 300,600 1000,600) - <<'PIXELS'
+1440 960
+255 255 255
+68 1 84
+33 145 140
+176 176 176
+253 231 37
+PIXELS
+    refuses 1 'a.png: already exists' bpk plot -o a.png a.npy
+    quietly bpk plot --hist -o b.png a.npy
+    quietly bpk plot --hist -o c.png a.npy
+    same b.png c.png
 }

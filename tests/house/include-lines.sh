@@ -26,6 +26,7 @@ BEGIN {
     only["getopt.h"] = " cli "
     only["signal.h"] = " flow cli "
     only["pthread.h"] = " base checksum io flow archive cli "
+    only["png.h"] = " plot "
     only["jansson.h"] = " base "
     only["zstd.h"] = only["lz4.h"] = only["lz4hc.h"] = only["snappy-c.h"] = " chunk "
 }

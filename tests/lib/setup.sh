@@ -4,7 +4,7 @@
 # Packages to build and run bpk; further packages for the tests.
 BUILD_PACKAGES="autoconf automake gcc make pkg-config libc6-dev zlib1g-dev libzstd-dev liblz4-dev
     libdeflate-dev libisal-dev libsnappy-dev libssl-dev libjansson-dev libarchive-dev libcurl4-openssl-dev
-    xz-utils"
+    libpng-dev xz-utils"
 TEST_PACKAGES="bats bsdutils clang clang-format-14 git libblosc-dev libclang-rt-14-dev libcmocka-dev
     lz4 man-db mandoc python3 python3-blosc python3-gsd strace valgrind zstd"
 
