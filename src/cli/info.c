@@ -348,9 +348,9 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 	return raw && content->layout == NULL ? bpk_input_fail_unknown(in, err) : 0;
 }
 
-/* Archives that follow the first are counted, too: a pipe is read to its end for them. Damage there
- * is reported behind the fields. */
-static int find_members(struct bpk_input *in, struct bpk_err *err)
+/* Archives that follow the first are counted, too, and the chunks of a stream: a pipe is read to
+ * its end for them. Damage there is kept in *met, for a report behind the fields. */
+static int find_members(struct bpk_input *in, struct bpk_err *met, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
 	int rc = 0;
@@ -358,18 +358,18 @@ static int find_members(struct bpk_input *in, struct bpk_err *err)
 	if (in->info->members == BPK_UNKNOWN)
 		rc = bpk_input_can_locate(in) ? bpk_input_complete(in, &found)
 					      : bpk_input_audit(in, NULL, NULL, &found);
-	if (rc == 0 || found.kind == BPK_CORRUPT || found.kind == BPK_REPAIRABLE)
+	if (rc == 0)
 		return 0;
-	*err = found;
-	return -1;
+	*(found.kind == BPK_CORRUPT || found.kind == BPK_REPAIRABLE ? met : err) = found;
+	return met->kind != BPK_OK ? 0 : -1;
 }
 
 static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_content content = { 0 };
-	struct bpk_err refused = { 0 };
+	struct bpk_err refused = { 0 }, met = { 0 };
 	uint64_t npredicted = 0;
-	int rc = find_members(in, err);
+	int rc = find_members(in, &met, err);
 
 	if (rc == 0)
 		rc = look_inside(survey, in, &content, &refused, err);
@@ -384,7 +384,11 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	bpk_content_close(&content);
 	if (rc == 0 && refused.kind != BPK_OK)
 		rc = bpk_fail(err, refused.kind, "%s", refused.text);
-	return rc == 0 ? bpk_input_tail(in, err) : rc;
+	if (rc == 0)
+		rc = bpk_input_tail(in, err);
+	if (rc == 0 && met.kind != BPK_OK)
+		rc = bpk_fail(err, met.kind, "%s", met.text);
+	return rc;
 }
 
 static void info_one(void *arg, const char *path)

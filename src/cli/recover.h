@@ -1,4 +1,5 @@
-/* repair without --repack and --reseal: recover from interrupted changes. Called by repair.c. */
+/* repair without --repack, --finish and --reseal: recover from interrupted changes. Called by
+ * repair.c. */
 #ifndef BPK_CLI_RECOVER_H
 #define BPK_CLI_RECOVER_H
 

@@ -1,5 +1,5 @@
-/* bpk repair: settle interrupted changes, repack frames, renew digests. Called by main through the
- * table of commands. */
+/* bpk repair: settle interrupted changes, repack frames, finish streams, renew digests. Called by
+ * main through the table of commands. */
 #include "cli/edit.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 struct repair_args {
 	struct bpk_args common;
-	bool repack, reseal, in_place, use_journal, drop_journal;
+	bool repack, finish, reseal, in_place, use_journal, drop_journal;
 };
 
 static const struct bpk_opt opt_repack = {
@@ -22,6 +22,13 @@ static const struct bpk_opt opt_repack = {
 	.help = "remove bytes that nothing in the archive refers to",
 	.more = "Changes leave holes in frames, and unused files in sparse frames. Chunks are "
 		"copied unchanged, after a test of their checksums.",
+};
+
+static const struct bpk_opt opt_finish = {
+	.name = "finish",
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, finish),
+	.help = "add the counts and offsets that an archive from a pipe lacks",
+	.more = "Chunks are copied unchanged, after a test of their checksums.",
 };
 
 static const struct bpk_opt opt_reseal = {
@@ -58,11 +65,13 @@ static const struct bpk_opt opt_drop_journal = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,       &opt_reseal,           &opt_in_place,    &opt_use_journal,
-	&opt_drop_journal, &bpk_opt_format_read,  &bpk_opt_wait,    &bpk_opt_no_lock,
-	&bpk_opt_output,   &bpk_opt_force,        &bpk_opt_no_sync, BPK_OPTS_REMOTE,
-	&bpk_opt_threads,  &bpk_opt_memory_limit, &bpk_opt_quiet,   &bpk_opt_verbose,
-	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,    NULL,
+	&opt_repack,          &opt_finish,      &opt_reseal,
+	&opt_in_place,        &opt_use_journal, &opt_drop_journal,
+	&bpk_opt_format_read, &bpk_opt_wait,    &bpk_opt_no_lock,
+	&bpk_opt_output,      &bpk_opt_force,   &bpk_opt_no_sync,
+	BPK_OPTS_REMOTE,      &bpk_opt_threads, &bpk_opt_memory_limit,
+	&bpk_opt_quiet,       &bpk_opt_verbose, &bpk_opt_progress,
+	&bpk_opt_json,        &bpk_opt_help,    NULL,
 };
 
 static const struct repair_args defaults = {
@@ -71,6 +80,11 @@ static const struct repair_args defaults = {
 };
 
 /* ---- telling ---- */
+
+static const char *name_nothing(const struct repair_args *args)
+{
+	return args->finish ? "is complete, nothing to do" : "has no holes, nothing to do";
+}
 
 static void tell(const struct repair_args *args, const struct bpk_input *in, const char *output,
 		 const struct bpk_repacked *result)
@@ -81,12 +95,12 @@ static void tell(const struct repair_args *args, const struct bpk_input *in, con
 		bpk_note(bpk_input_name(in->path), "from %" PRIu64 " to %" PRIu64 " bytes",
 			 result->before, result->after);
 	else if (shared->verbose)
-		bpk_note(bpk_input_name(in->path), "has no holes, nothing to do");
+		bpk_note(bpk_input_name(in->path), "%s", name_nothing(args));
 	if (!shared->json)
 		return;
 	bpk_record_begin("repair", in->path);
 	bpk_record_text("output", output);
-	bpk_record_bool("repacked", result->changed);
+	bpk_record_bool(args->finish ? "finished" : "repacked", result->changed);
 	bpk_record_u64("packed_size_before", result->before);
 	bpk_record_u64("packed_size", result->after);
 	bpk_record_end();
@@ -103,7 +117,8 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-/* A format without holes has nothing to be repacked, and nobody needs to know beforehand. */
+/* A format without holes has nothing to be repacked, one that always has its counts nothing to be
+ * finished, and nobody needs to know beforehand. */
 static int tell_none(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->common.shared;
@@ -113,14 +128,23 @@ static int tell_none(const struct repair_args *args, struct bpk_input *in, struc
 	    bpk_input_complete(in, err) != 0 || check_single(in, err) != 0)
 		return -1;
 	if (!shared->quiet)
-		bpk_note(bpk_input_name(in->path), "archives of format %s have no holes",
-			 in->format->name);
+		bpk_note(bpk_input_name(in->path), "archives of format %s %s", in->format->name,
+			 args->finish ? "are always complete" : "have no holes");
 	if (shared->json)
 		tell(args, in, NULL, &none);
 	return 0;
 }
 
 /* ---- in place ---- */
+
+typedef int change_fn(const char *path, const struct bpk_edit_options *options,
+		      struct bpk_repacked *result, struct bpk_err *err);
+
+/* NULL: the format has no such change. */
+static change_fn *change_of(const struct repair_args *args, const struct bpk_format *format)
+{
+	return args->finish ? format->finish : format->repack;
+}
 
 static int repack(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
@@ -140,7 +164,7 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 	}
 	bpk_signals_start();
 	bpk_input_close(in); /* it is opened in another way */
-	if (in->format->repack(in->path, &options, &result, err) != 0)
+	if (change_of(args, in->format)(in->path, &options, &result, err) != 0)
 		return bpk_input_subject(in, err);
 	tell(args, in, NULL, &result);
 	return 0;
@@ -206,8 +230,8 @@ static enum bpk_recovery recovery_of(const struct repair_args *args)
 static bool refuses_url(const struct repair_args *args, const char *path)
 {
 	bool changes = args->repack ? args->common.shared.output == NULL
-				    : args->reseal || args->in_place || args->use_journal ||
-					      args->drop_journal;
+				    : args->finish || args->reseal || args->in_place ||
+					      args->use_journal || args->drop_journal;
 	struct bpk_err err = { 0 };
 
 	if (!changes || !bpk_path_is_url(path))
@@ -233,14 +257,14 @@ static void repair_file(const struct repair_args *args, const char *path)
 		return;
 	if (args->reseal)
 		bpk_reseal(&args->common, path);
-	else if (!args->repack)
+	else if (!args->repack && !args->finish)
 		bpk_recover(&args->common, path, recovery_of(args));
-	if (!args->repack)
+	if (!args->repack && !args->finish)
 		return;
 	rc = bpk_input_find(&in, path, shared, &err);
 	if (rc == 0 && in.format == NULL)
 		rc = bpk_input_fail_unknown(&in, &err);
-	else if (rc == 0 && in.format->repack == NULL)
+	else if (rc == 0 && change_of(args, in.format) == NULL)
 		rc = tell_none(args, &in, &err);
 	else if (rc == 0)
 		rc = shared->output != NULL ? repack_to_output(args, &in, &err)
@@ -261,13 +285,13 @@ static void repair_one(void *arg, const char *path)
 static int check_usage(const struct repair_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	int ways = args->repack + args->reseal + args->in_place + args->use_journal +
+	int ways = args->repack + args->finish + args->reseal + args->in_place + args->use_journal +
 		   args->drop_journal;
 
 	if (ways > 1)
 		return bpk_fail(err, BPK_USAGE,
-				"only one of --repack, --reseal, --in-place, --use-journal and"
-				" --drop-journal can be given");
+				"only one of --repack, --finish, --reseal, --in-place,"
+				" --use-journal and --drop-journal can be given");
 	if (!args->repack && args->common.shared.output != NULL)
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
 	if (count == 0 && args->common.shared.output == NULL)
@@ -289,12 +313,13 @@ static void run_repair(void *arg, char **operands, size_t count)
 const struct bpk_command bpk_command_repair = {
 	.name = "repair",
 	.synopsis = "[OPTION]... FILE...",
-	.summary = "put archives in order: interrupted changes, holes, digests",
+	.summary = "put archives in order: interrupted changes, holes, streams, digests",
 	.description =
 		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
 		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
+		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",
 	.operands = OPERANDS_TREES,

@@ -447,10 +447,10 @@ struct bpk_editor_ops {
 	bool adds_in_stores; /* open takes the URL of a directory in a store, to append chunks */
 };
 
-/* The result of removing the holes from an archive. */
+/* The result of removing the holes from an archive, or of finishing it. */
 struct bpk_repacked {
 	uint64_t before, after; /* size in bytes; for a directory, of all its files */
-	bool changed;           /* false: there were no holes, and the archive is untouched */
+	bool changed;           /* false: there was nothing to do, and the archive is untouched */
 };
 
 enum { BPK_PROBE_SIZE = 64 };
@@ -492,6 +492,10 @@ struct bpk_format {
 	/* Remove unreferenced bytes from the archive, all or nothing and under the writer lock.
 	 * Chunks are copied unopened, their digests tested. NULL: the format has no holes. */
 	int (*repack)(const char *path, const struct bpk_edit_options *options,
+		      struct bpk_repacked *result, struct bpk_err *err);
+	/* Write the counts and the offsets that an archive from a pipe lacks, in the same way.
+	 * NULL: the format's archives always have them. */
+	int (*finish)(const char *path, const struct bpk_edit_options *options,
 		      struct bpk_repacked *result, struct bpk_err *err);
 	/* True if name, relative to the root, is a file of such a dataset. Directories only. */
 	bool (*owns)(const char *name);

@@ -62,6 +62,7 @@ static const struct bpk_format bloscpack = {
 	.array_in_metadata = true,
 	.varied_chunks = true,
 	.obstacle = obstacle_to_bloscpack,
+	.finish = bpk_bloscpack_finish,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };

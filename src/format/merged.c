@@ -171,6 +171,16 @@ int bpk_merged_add(struct bpk_merged *m, const struct bpk_info *info,
 	return end->nchunks > 0 ? add_sizes(m, info, end, err) : 0;
 }
 
+/* The counts of one archive whose header does not record them. */
+static void add_counts(const struct bpk_merged *m, struct bpk_info *info)
+{
+	if (info->chunks.count != BPK_UNKNOWN && info->raw_size != BPK_UNKNOWN)
+		return;
+	info->chunks.count = m->chunks.count;
+	info->raw_size = m->chunks.raw_size;
+	info->chunks.last_size = m->chunks.count > 0 ? m->chunks.last_size : 0;
+}
+
 /* The common metadata, with the total number of rows; without the array if it does not fit. */
 static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
 {
@@ -213,8 +223,10 @@ int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err 
 {
 	*info = *m->base;
 	info->members = m->nmembers;
-	if (m->nmembers == 1)
+	if (m->nmembers == 1) {
+		add_counts(m, info);
 		return 0;
+	}
 	info->raw_size = m->chunks.raw_size;
 	info->chunks.count = m->chunks.count;
 	info->chunks.size = m->chunks.count > 0 ? m->chunks.size : BPK_UNKNOWN;

@@ -73,12 +73,36 @@ load lib
     grep -q 'describes an array of 5040 bytes, the data has 4800' "$out"
 }
 
-@test "info --json: what a stream does not say is null" {
+@test "info walks through an archive from a pipe, and shows its chunks, size and ratio" {
     need_python
     data field-f64 100000 a
-    cat a | bpk pack 2>/dev/null | cat >s.blp
-    cat s.blp | bpk info --json - >x
-    [ "$(json x 'x["raw_size"], x["nchunks"]')" = "(None, None)" ]
+    cat a | bpk pack -z 32K 2>/dev/null | cat >s.blp
+    for file in s.blp -; do
+        bpk info --json $file <s.blp >x
+        [ "$(json x 'x["raw_size"], x["nchunks"], x["last_chunk_size"], x["offsets"]')" = \
+            "(100000, 4, 1696, False)" ]
+    done
+    quietly bpk info -v s.blp
+    grep -q 'ratio  *[0-9]' "$out"
+    printf '' | bpk pack 2>/dev/null | cat >e.blp
+    bpk info --json e.blp >x
+    [ "$(json x 'x["raw_size"], x["nchunks"]')" = "(0, 0)" ]
+}
+
+@test "info: damage in an archive from a pipe is reported behind what is known" {
+    data field-f64 100000 a
+    cat a | bpk pack -z 32K 2>/dev/null | cat >s.blp
+    head -c -60 s.blp >t.blp
+    head -c -20 s.blp >u.blp
+    for file in t u; do
+        for how in "" -v --json; do
+            status=0
+            bpk info $how $file.blp >x 2>"$err" || status=$?
+            [ $status -eq 2 ]
+            says "^bpk: $file.blp: "
+            grep -q $file.blp x
+        done
+    done
 }
 
 @test "info: names are shown, not obeyed" {

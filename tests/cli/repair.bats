@@ -8,7 +8,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
 @test "repair wants to be told what to do" {
     data sorted-i64 10000 a
     bpk pack -F b2frame a
-    refuses 64 '^bpk: repair: only one of --repack, --reseal' bpk repair --repack --reseal a.b2frame
+    refuses 64 '^bpk: repair: only one of --repack, --finish, --reseal' bpk repair --repack --reseal a.b2frame
     refuses 64 '^bpk: repair: needs a FILE' bpk repair --repack
     refuses 1 'is not an archive' bpk repair --repack a
 }
@@ -188,4 +188,45 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
         diff -r -x .lock before $format
         rm -r before
     done
+}
+
+@test "--finish adds the counts and offsets that an archive from a pipe lacks" {
+    need_python
+    data sorted-i64 100000 a
+    cat a | bpk pack -q -z 8K --set x=1 2>/dev/null | cat >a.blp
+    chmod 640 a.blp
+    quietly bpk repair --finish a.blp
+    [ "$(stat -c %a a.blp)" = 640 ]
+    quietly bpk verify a.blp
+    bpk cat a.blp | same - a
+    bpk info --json a.blp >x
+    [ "$(json x 'x["nchunks"], x["raw_size"], x["offsets"], x["metadata"]')" = \
+        "(13, 100000, True, '{\"x\": 1}')" ]
+    before=$(snapshot)
+    bpk repair --finish -v a.blp 2>"$err"
+    says 'is complete, nothing to do'
+    [ "$(snapshot)" = "$before" ]
+    printf '' | bpk pack -q 2>/dev/null | cat >e.blp
+    quietly bpk repair --finish e.blp
+    quietly bpk verify e.blp
+    bpk cat e.blp | same - /dev/null
+}
+
+@test "--finish leaves alone what is damaged, and what needs it not" {
+    data sorted-i64 100000 a
+    cat a | bpk pack -q -z 8K 2>/dev/null | cat >whole.blp
+    head -c -5 whole.blp >cut.blp
+    cp whole.blp bad.blp
+    printf '\377\377\377\377' | dd of=bad.blp bs=1 seek=200 conv=notrunc status=none
+    for file in cut bad; do
+        cp $file.blp before
+        refuses 2 "^bpk: $file.blp: " bpk repair --finish $file.blp
+        same $file.blp before
+    done
+    cat whole.blp whole.blp >two.blp
+    refuses 1 'another archive follows' bpk repair --finish two.blp
+    refuses 1 'is a URL' bpk repair --finish http://127.0.0.1:9/a.blp
+    bpk pack -F b2frame a
+    bpk repair --finish -v a.b2frame 2>"$err"
+    says 'b2frame are always complete'
 }

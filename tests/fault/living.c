@@ -231,6 +231,7 @@ static const struct deed {
 	{ "convert to a sparse frame", "convert -f -T 1 @ y.b2s", NULL, "y.b2s", false, false,
 	  false },
 	{ "repair --repack", "repair --repack -q @", NULL, NULL, false, false, false },
+	{ "repair --finish", "repair --finish -q @", NULL, NULL, false, false, false },
 	{ "convert to a directory", "convert -f -T 1 -F chunked @ y.blpd", NULL, "y.blpd", false,
 	  false, false },
 	{ "pack -F chunked", "pack -f -T 1 -z 4K -o y.blpd a", NULL, "y.blpd", false, false,

@@ -392,6 +392,10 @@ extern const struct bpk_reader_ops bpk_bloscpack_reader_ops;
 extern const struct bpk_writer_ops bpk_bloscpack_writer_ops;
 extern const struct bpk_editor_ops bpk_bloscpack_editor_ops;
 
+/* bpk_format.finish; calls the editor's rewrite, with a test of every digest. */
+int bpk_bloscpack_finish(const char *path, const struct bpk_edit_options *options,
+			 struct bpk_repacked *result, struct bpk_err *err);
+
 /* Fails with BPK_CORRUPT if bytes follow the end of a file that is only ever replaced as a whole,
  * so that no append can have left them. reader: of bpk_bloscpack_reader_ops, of one archive. */
 int bpk_bloscpack_check_end(void *reader, struct bpk_err *err);

@@ -388,6 +388,39 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	return commit_rewrite(e, err);
 }
 
+/* ---- Finishing a stream ---- */
+
+/* True if the file lacks its counts or its offsets. */
+static bool is_unfinished(const struct bpk_bloscpack_reader *r)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+
+	return !h->has_offsets || h->nchunks == BPK_UNKNOWN || h->last_chunk_size == BPK_UNKNOWN;
+}
+
+int bpk_bloscpack_finish(const char *path, const struct bpk_edit_options *options,
+			 struct bpk_repacked *result, struct bpk_err *err)
+{
+	const struct bpk_editor_options with = { .edit = *options, .append_space = BPK_UNKNOWN };
+	struct bpk_bloscpack_editor *e;
+	void *editor;
+	int rc = 0;
+
+	*result = (struct bpk_repacked){ 0 };
+	if (editor_open(path, &with, &editor, err) != 0)
+		return -1;
+	e = editor;
+	result->before = bpk_source_size(e->place.source);
+	if (is_unfinished(e->reader)) {
+		e->rewrite.proves = e->rewrite.offsets = true;
+		rc = commit_rewrite(e, err);
+		result->changed = rc == 0;
+	}
+	result->after = bpk_source_size(e->place.source);
+	editor_close(editor);
+	return rc;
+}
+
 static const struct bpk_writer_ops appender = {
 	.seal = editor_seal,
 	.put = editor_put,

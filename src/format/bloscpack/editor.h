@@ -57,6 +57,8 @@ struct bpk_bloscpack_rewrite {
 	uint64_t stop; /* chunks from here on are not copied */
 	bool adding;   /* put appends chunks; else it replaces chunks */
 	bool coming;   /* begun for a chunk that is about to be put */
+	bool proves;   /* digests of copied chunks are tested */
+	bool offsets;  /* the draft gets an offsets section, whether the file has one or not */
 	bool has_text; /* the draft contains the metadata that were set */
 	struct bpk_parcel parcel;
 };

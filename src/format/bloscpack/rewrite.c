@@ -72,7 +72,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	const struct bpk_bloscpack_added *added = &e->added;
 	bool adding = e->mode == BPK_BLOSCPACK_ADDING;
 	struct bpk_write_options options = {
-		.no_offsets = e->in_place && !e->header.has_offsets,
+		.no_offsets = e->in_place && !e->header.has_offsets && !e->rewrite.offsets,
 		.append_space = e->options.append_space,
 	};
 	struct bpk_bloscpack_expected expected = {
@@ -112,6 +112,8 @@ static int copy_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bpk
 		rw->parcel.number = rw->next;
 		rw->parcel.want_size = SIZE_MAX;
 		rc = bpk_bloscpack_reader_ops.fetch(rw->reader, &rw->parcel, err);
+		if (rc == 0 && rw->proves)
+			rc = bpk_bloscpack_reader_ops.check(rw->reader, &rw->parcel, err);
 		if (rc == 0)
 			rc = bpk_bloscpack_writer_ops.put(rw->writer, &rw->parcel, err);
 	}
