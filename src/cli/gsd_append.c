@@ -199,6 +199,7 @@ static int put_step(struct appending *a, struct bpk_err *err)
 static int keep(struct appending *a, struct bpk_err *err)
 {
 	struct stat like = { .st_mode = S_IFREG | 0666,
+			     .st_uid = (uid_t)-1,
 			     .st_gid = (gid_t)-1,
 			     .st_mtim.tv_nsec = UTIME_OMIT };
 	bool is_like = false;

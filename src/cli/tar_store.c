@@ -266,6 +266,7 @@ void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t coun
 		.tar = tar,
 		.count = count,
 		.like = { .st_mode = S_IFREG | 0666,
+			  .st_uid = (uid_t)-1,
 			  .st_gid = (gid_t)-1,
 			  .st_mtim.tv_nsec = UTIME_OMIT },
 	};

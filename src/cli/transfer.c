@@ -131,6 +131,7 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 		      struct bpk_err *err)
 {
 	struct stat like = { .st_mode = S_IFREG | 0600,
+			     .st_uid = (uid_t)-1,
 			     .st_gid = (gid_t)-1,
 			     .st_mtim.tv_nsec = UTIME_OMIT };
 	bool is_like = bpk_input_like(transfer->in, &like) || transfer->keeps_broken;

@@ -97,6 +97,10 @@ void bpk_stat_narrow(struct stat *like, const struct stat *more)
 
 	if (S_ISDIR(more->st_mode))
 		mode &= (mode & 0111) << 2 | (mode & 0111) << 1;
+	if (like->st_uid == (uid_t)-1)
+		like->st_uid = more->st_uid;
+	else if (like->st_uid != more->st_uid)
+		like->st_uid = geteuid();
 	if (like->st_gid == (gid_t)-1)
 		like->st_gid = more->st_gid;
 	if (like->st_gid != more->st_gid)
@@ -121,6 +125,9 @@ mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder
 {
 	mode_t mode = like->st_mode & 0777;
 
+	/* root gives it away; others keep it, and lose nothing */
+	if (geteuid() == 0)
+		(void)fchown(fd, like->st_uid, (gid_t)-1);
 	if (group != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0)
 		mode &= ~(mode_t)070 | (mode & 07) << 3;
 	return is_folder ? (mode & 0666) | (mode & 0444) >> 2 : mode;

@@ -22,6 +22,7 @@ bool bpk_acl_is_plain(int fd);
 /*
  * The permissions of an output, open as fd and of that group, made of the input like: those of a
  * file, without the group's if the output cannot get the input's group, unless everyone has them.
+ * Of root it gets the input's owner first. An owner or a group of -1 is that of the output.
  * A folder is searched by its readers.
  */
 mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder);

@@ -286,8 +286,9 @@ bool bpk_place_is_torn(const struct bpk_place *place);
 
 /*
  * Narrow like, the permissions of an output, to those that more also gives: a file's mode, or a
- * folder's for those who may search it. Members of another group count as others. A group of -1,
- * with which like begins, becomes that of more.
+ * folder's for those who may search it. Members of another group count as others. An owner and a
+ * group of -1, with which like begins, become those of more; inputs of several owners give an
+ * output of this user.
  */
 void bpk_stat_narrow(struct stat *like, const struct stat *more);
 
@@ -371,9 +372,10 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 
 /*
  * Keep the draft: sync, set mode and mtime, give it its name. Mode (its 0777 bits) and mtime come
- * from like; when like is NULL, the mode is 0666 less the umask. Group permissions of like are kept
- * only together with its group. A direct target is only checked for late write errors, and synced
- * when it is a regular file or a block device.
+ * from like; when like is NULL, the mode is 0666 less the umask. The file gets the group of like,
+ * and of root the owner, if they are not -1. Group permissions of like are kept only together with
+ * its group. A direct target is only checked for late write errors, and synced when it is a regular
+ * file or a block device.
  *
  * A file to be replaced is settled first, under its writer lock, so that it leaves no journal
  * behind; a file that is being changed is not replaced. Frees the draft in any case. After a

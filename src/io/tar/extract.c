@@ -250,7 +250,8 @@ static int extract_file(struct extraction *x, const struct member *member, struc
 		return -1;
 	}
 	like.st_mode = S_IFREG | (like.st_mode & 0777);
-	like.st_gid = (gid_t)-1; /* keep the group of new files here */
+	like.st_uid = (uid_t)-1; /* keep owner and group of new files here */
+	like.st_gid = (gid_t)-1;
 	return bpk_draft_keep(draft, &like, err);
 }
 

@@ -38,6 +38,7 @@ int bpk_dir_of(const struct bpk_dir_ops *ops, void *own, struct bpk_dir **dir, s
 	new->own = own;
 	new->root.st_mode = S_IFDIR | 0777;
 	new->like = (struct stat){ .st_mode = S_IFREG | 0666,
+				   .st_uid = (uid_t)-1,
 				   .st_gid = (gid_t)-1,
 				   .st_mtim.tv_nsec = UTIME_OMIT };
 	pthread_mutex_init(&new->lock, NULL);
@@ -123,7 +124,9 @@ struct stat bpk_dir_like(struct bpk_dir *dir)
 /* Narrow the permissions by the folders that name lies in; dir's lock is held. */
 static void narrow_by_folders(struct bpk_dir *dir, const char *name)
 {
-	static const struct stat unknown = { .st_mode = S_IFDIR | 0700, .st_gid = (gid_t)-1 };
+	static const struct stat unknown = { .st_mode = S_IFDIR | 0700,
+					     .st_uid = (uid_t)-1,
+					     .st_gid = (gid_t)-1 };
 	const char *end = strrchr(name, '/');
 	size_t size = end == NULL ? 0 : (size_t)(end - name);
 	struct stat found = { 0 };
