@@ -1,6 +1,6 @@
 /*
- * UTF-8, the escape of untrusted text for terminals, and numbers as text. Called by errors, JSON,
- * layouts, layers of frames, and results of commands.
+ * Lines, UTF-8, the escape of untrusted text for terminals, and numbers as text. Called by errors,
+ * JSON, layouts, layers of frames, encode_block.c, choose, and results of commands.
  */
 #include "base/text.h"
 
@@ -8,6 +8,49 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- Lines ---- */
+
+enum {
+	PARTS = 4,
+	PART = 4096,
+	LINE_MOST = 1024, /* bytes of an average line at most */
+	WIDE_SHARE = 4,   /* one byte in so many may be of a character beyond ASCII */
+};
+
+struct line_bytes {
+	size_t all, newlines, wide, controls;
+};
+
+static void count_bytes(struct bpk_view part, struct line_bytes *count)
+{
+	count->all += part.size;
+	for (size_t i = 0; i < part.size; i++) {
+		uint8_t c = part.data[i];
+
+		count->newlines += c == '\n';
+		count->wide += c > 0x7f;
+		count->controls += (c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f;
+	}
+}
+
+bool bpk_text_is_lines(struct bpk_view bytes)
+{
+	struct line_bytes count = { 0 };
+
+	if (bytes.size <= (size_t)PARTS * PART) {
+		count_bytes(bytes, &count);
+	} else {
+		size_t step = (bytes.size - PART) / (PARTS - 1);
+
+		for (size_t i = 0; i < PARTS; i++)
+			count_bytes(bpk_view(bytes.data + step * i, PART), &count);
+	}
+	return count.controls == 0 && count.newlines > count.all / LINE_MOST &&
+	       count.wide < count.all / WIDE_SHARE + 1;
+}
+
+/* ---- UTF-8 ---- */
 
 /* Source: The Unicode Standard, table 3-7. */
 size_t bpk_utf8_size(struct bpk_view text)

@@ -13,6 +13,10 @@ bool bpk_utf8_valid(struct bpk_view bytes);
 /* Size of the character at the start of text, which is not empty; 0 if it is malformed or NUL. */
 size_t bpk_utf8_size(struct bpk_view text);
 
+/* True for lines of text: no controls but blanks and newlines, and mostly ASCII. Reads a sample of
+ * more than 16 KiB. */
+bool bpk_text_is_lines(struct bpk_view bytes);
+
 /* The word for count things, in messages: "1 byte", "2 bytes". */
 static inline const char *bpk_plural(uint64_t count, const char *one, const char *many)
 {

@@ -95,6 +95,16 @@ static uint64_t cost_at(struct bpk_chooser *c, const struct bpk_recipes *recipes
 	return bpk_race_try_all(&c->race, &c->raced, &trial);
 }
 
+/* The size, without the price of its level; of several recipes as if they had the filters of the
+ * first. */
+static uint64_t size_at(struct bpk_chooser *c, const struct bpk_recipes *recipes, unsigned level)
+{
+	struct bpk_recipe first = recipes->all[0];
+
+	first.level = level;
+	return cost_at(c, recipes, level) / bpk_race_cost(&first, 1);
+}
+
 /* The number of recipes that the pieces do not separate from the first. */
 static size_t count_near(const struct bpk_chooser *c)
 {
@@ -208,20 +218,59 @@ static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *re
 static unsigned smaller_level(struct bpk_chooser *c, const struct bpk_recipes *recipes,
 			      unsigned wanted)
 {
-	struct bpk_recipe low = recipes->all[0], high = recipes->all[0];
-
 	if (!c->uniform)
 		set_run(c); /* runs of groups are too short to compare levels */
-	low.level = BPK_DEFAULT_LEVEL;
-	high.level = wanted;
-	return cost_at(c, recipes, low.level) / bpk_race_cost(&low, 1) <
-			       cost_at(c, recipes, high.level) / bpk_race_cost(&high, 1)
+	return size_at(c, recipes, BPK_DEFAULT_LEVEL) < size_at(c, recipes, wanted)
 		       ? BPK_DEFAULT_LEVEL
 		       : wanted;
 }
 
+/* The unfiltered recipe like one, where the user left it open. */
+static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_recipe recipe)
+{
+	if (wishes->level == BPK_AUTO)
+		recipe.level = BPK_HIGH_LEVEL;
+	if (wishes->pipeline == NULL)
+		recipe.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && recipe.pipeline.nsteps == 0)
+		recipe.typesize = 1;
+	return recipe;
+}
+
+static bool is_text(const struct bpk_chooser *c)
+{
+	const struct bpk_views *pieces = &c->sample.pieces;
+
+	for (size_t i = 0; i < pieces->count; i++)
+		if (!bpk_text_is_lines(pieces->all[i]))
+			return false;
+	return pieces->count > 0;
+}
+
+/*
+ * Lines of text that differ in length have no columns for a filter, and gain much by far matches: a
+ * higher level in large chunks packs them as small as zstd -9. Where numbers leave few matches, low
+ * levels pack as small, and columns pack smaller by filters: both stay. Sizes are compared.
+ */
+static bool try_text(struct bpk_chooser *c, struct bpk_recipes *best)
+{
+	struct bpk_recipes text = { .count = 1 };
+	uint64_t low;
+
+	if (c->wishes->level != BPK_AUTO || !c->own_codec || !is_text(c))
+		return false;
+	if (!c->uniform)
+		set_run(c);
+	text.all[0] = unfiltered(c->wishes, best->all[0]);
+	low = bpk_min_u64(size_at(c, best, SCREEN_LEVEL), size_at(c, best, BPK_DEFAULT_LEVEL));
+	if (size_at(c, &text, BPK_TEXT_LEVEL) >= low / 100 * (100 - TEXT_GAIN))
+		return false;
+	*best = text;
+	return true;
+}
+
 /* Choose among the recipes, and decide on the level. */
-static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
+static void decide(struct bpk_chooser *c, struct bpk_choice *choice, bool *text)
 {
 	unsigned level = trial_level(c, c->level), wanted = c->level;
 	struct bpk_recipes best;
@@ -236,7 +285,10 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 	} else {
 		best = race_groups(c, bpk_min_size(count, GROUP_SIZES), level);
 	}
-	if (c->wishes->level == BPK_AUTO && c->own_codec)
+	*text = try_text(c, &best);
+	if (*text)
+		wanted = BPK_TEXT_LEVEL;
+	else if (c->wishes->level == BPK_AUTO && c->own_codec)
 		wanted = decide_level(c, &best);
 	else if (wanted >= BPK_HIGH_LEVEL && wanted < BPK_SMALLEST_LEVEL && c->own_codec &&
 		 c->wishes->pipeline == NULL)
@@ -257,18 +309,6 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 }
 
 /* ---- Data that repeats across megabytes ---- */
-
-/* The unfiltered recipe like one, where the user left it open. */
-static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_recipe recipe)
-{
-	if (wishes->level == BPK_AUTO)
-		recipe.level = BPK_HIGH_LEVEL;
-	if (wishes->pipeline == NULL)
-		recipe.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
-	if (wishes->typesize == BPK_AUTO && recipe.pipeline.nsteps == 0)
-		recipe.typesize = 1;
-	return recipe;
-}
 
 /* Planes of wide elements are packed by themselves, and do not find what repeats in another. Try
  * the best recipe for single bytes, with a shuffle of the same width. */
@@ -366,8 +406,8 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	bpk_candidates_find(c);
 	if (c->race.failed)
 		return -1;
-	decide(c, choice);
-	if (!c->race.failed && c->repeats && c->own_codec)
+	decide(c, choice, large);
+	if (!c->race.failed && !*large && c->repeats && c->own_codec)
 		*large = try_large(c, choice);
 	return c->race.failed ? -1 : 0;
 }

@@ -87,6 +87,8 @@ static enum bpk_matches matches_of(const struct bpk_encoding *e, struct bpk_view
 {
 	enum bpk_matches matches = bpk_stream_matches(stream);
 
+	if (!e->planes && e->recipe->level >= BPK_LEVEL_FOR_TEXT && bpk_text_is_lines(stream))
+		return BPK_MATCHES_TEXT;
 	return e->planes || matches == BPK_MATCHES_SHORT ? matches : BPK_MATCHES_ANY;
 }
 

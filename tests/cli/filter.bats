@@ -87,3 +87,32 @@ filters_of() { bpk info -vv "$1" | awk '$5 == "1048576" && length($NF) == 8 { pr
     bpk pack -v --filter shuffle -o one.blp mixed 2>"$err"
     ! grep -q ' or ' "$err"
 }
+
+# Frames of a dump: lines of atoms whose numbers differ in length.
+dump_text() {
+    awk 'BEGIN {
+        srand(1)
+        for (frame = 0; frame < 12; frame++) {
+            printf "ITEM: TIMESTEP\n%d\nITEM: ATOMS id type x y z vx vy vz\n", frame * 1000
+            for (i = 1; i <= 3000; i++)
+                printf "%d %d %.6g %.6g %.6g %.6g %.6g %.6g\n", i, i % 3, rand() * 50, rand() * 50,
+                    rand() * 50, rand() - .5, rand() - .5, rand() - .5
+        }
+    }'
+}
+
+@test "text without columns packs no larger than zstd -9 makes it, text with columns by a filter" {
+    dump_text >a
+    bpk pack -vv -o a.blp a 2>"$err"
+    says 'chosen: zstd level 5, typesize 1, none, chunks of 4194304 bytes'
+    bpk cat a.blp | same - a
+    if command -v zstd >/dev/null; then
+        zstd -9 -q -c a >a.zst
+        [ "$(stat -c %s a.blp)" -le "$(stat -c %s a.zst)" ]
+    fi
+    bpk pack -vv -3 -o b.blp a 2>"$err"
+    says 'chosen: zstd level 3, .* chunks of 1048'
+    awk '{ printf "%-8s%8s%12.12s%12.12s\n", $1, $2, $3, $4 }' a >columns
+    bpk pack -vv -o c.blp columns 2>"$err"
+    says 'chosen: zstd level [123], .*shuffle'
+}

@@ -150,6 +150,30 @@ static void test_memory_of_control_groups(void **state)
 	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* Lines of text: no controls, not too many bytes beyond ASCII, and newlines. */
+static void test_lines(void **state)
+{
+	static uint8_t bytes[100000];
+	const struct bpk_view all = { bytes, sizeof bytes };
+
+	(void)state;
+	assert_false(bpk_text_is_lines(bpk_view(NULL, 0)));
+	memset(bytes, '7', sizeof bytes);
+	assert_false(bpk_text_is_lines(all));
+	for (size_t i = 0; i < sizeof bytes; i += 80)
+		bytes[i] = '\n';
+	assert_true(bpk_text_is_lines(all));
+	assert_true(bpk_text_is_lines(bpk_view(bytes, 1000)));
+	bytes[5] = 0xc3;
+	assert_true(bpk_text_is_lines(all));
+	bytes[5] = 1;
+	assert_false(bpk_text_is_lines(all));
+	bytes[5] = '\t';
+	memset(bytes + 1000, 0xff, 900);
+	assert_true(bpk_text_is_lines(all));
+	assert_false(bpk_text_is_lines(bpk_view(bytes, 2000)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),
 		cmocka_unit_test(test_memory_of_control_groups),
+		cmocka_unit_test(test_lines),
 	};
 
 	return UNIT_RUN(tests);

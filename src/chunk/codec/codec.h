@@ -29,12 +29,15 @@ void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
 /* Bytes of memory that the states take. */
 uint64_t bpk_codec_ctx_memory(const struct bpk_codec_ctx *ctx);
 
+enum { BPK_LEVEL_FOR_TEXT = 5 }; /* from it on text has matches of its own */
+
 /* The matches (repeated byte sequences) that shorten a stream. */
 enum bpk_matches {
 	BPK_MATCHES_ANY,   /* unknown */
 	BPK_MATCHES_SHORT, /* matches of 5 bytes or more */
 	BPK_MATCHES_LONG,  /* matches of 7 bytes or more */
 	BPK_MATCHES_FEW,   /* hardly any match: only the byte frequencies can be coded */
+	BPK_MATCHES_TEXT,  /* those of lines of text, from level 5 on */
 };
 
 struct bpk_codec {
