@@ -98,7 +98,7 @@ struct bpk_foreign {
 
 struct bpk_command {
 	const char *name;        /* NULL: bpk itself */
-	const char *synopsis;    /* "[OPTION]... [FILE]..." */
+	const char *synopsis;    /* "[OPTION]... [FILE]..."; a line for each way to call it */
 	const char *summary;     /* one line for lists: lower case, no full stop */
 	const char *description; /* a few sentences for --help */
 	enum bpk_operands operands;

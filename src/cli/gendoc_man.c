@@ -114,20 +114,31 @@ static void put_options(FILE *out, const struct bpk_command *command)
 /* ---- the other parts ---- */
 
 /* "[OPTION]... FILE": placeholders in italics, literal words in bold. */
-static void put_synopsis(FILE *out, const struct bpk_command *command)
+static void put_name(FILE *out, const struct bpk_command *command)
 {
-	char font = 'R';
-
 	fputs("\\fB", out);
 	put_text(out, bpk_program->name);
 	fprintf(out, "%s%s\\fR ", command->name == NULL ? "" : " ",
 		command->name == NULL ? "" : command->name);
+}
+
+static void put_synopsis(FILE *out, const struct bpk_command *command)
+{
+	char font = 'R';
+
+	put_name(out, command);
 	for (const char *c = command->synopsis; *c != '\0'; c++) {
 		char wanted = isupper((unsigned char)*c)                ? 'I'
 			      : islower((unsigned char)*c) || *c == '-' ? 'B'
 									: 'R';
 		char one[2] = { *c, '\0' };
 
+		if (*c == '\n') {
+			fputs("\\fR\n.br\n", out);
+			put_name(out, command);
+			font = 'R';
+			continue;
+		}
 		if (wanted != font)
 			fprintf(out, "\\f%c", font = wanted);
 		put_text(out, one);

@@ -99,12 +99,27 @@ static void print_environment(const struct bpk_command *command)
 	}
 }
 
+/* A line for each way to call it. */
+static void print_usage(const struct bpk_command *command)
+{
+	const char *name = command->name == NULL ? "" : command->name, *line = command->synopsis;
+	const char *before = "Usage:";
+
+	do {
+		int size = (int)strcspn(line, "\n");
+
+		printf("%s %s%s%s%s%.*s\n", before, bpk_program->name, *name == '\0' ? "" : " ",
+		       name, size == 0 ? "" : " ", size, line);
+		line += size;
+		before = "      ";
+	} while (*line++ != '\0');
+}
+
 void bpk_command_help_print(const struct bpk_command *command)
 {
 	bool is_main = command->name == NULL;
 
-	printf("Usage: %s %s%s%s\n", bpk_program->name, is_main ? "" : command->name,
-	       is_main || command->synopsis[0] == '\0' ? "" : " ", command->synopsis);
+	print_usage(command);
 	bpk_print_wrapped(command->description, 0, 0, WIDTH);
 	if (is_main)
 		print_commands();

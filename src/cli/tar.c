@@ -151,7 +151,9 @@ static const struct bpk_foreign foreign[] = {
 
 const struct bpk_command bpk_command_tar = {
 	.name = "tar",
-	.synopsis = "[OPTION]... DATASET...",
+	.synopsis = "[OPTION]... DATASET...\n"
+		    "-t [OPTION]... [TAR]...\n"
+		    "-x [OPTION]... [TAR]...",
 	.summary = "store datasets, packed or raw, in a tar; list or extract one",
 	.description =
 		"Writes a tar of each DATASET, an archive in a file or a directory, to standard "

@@ -51,4 +51,18 @@ accepted bash completions/bash/bpk -n
 accepted bash completions/bash/bpk-mpi -n
 accepted zsh completions/zsh/_bpk -n
 accepted fish completions/fish/bpk.fish --no-execute
+# Pages are read in terminals of 80 columns. Their lines of output are ASCII here, so bytes count.
+if ! command -v groff >/dev/null 2>&1 || ! command -v col >/dev/null 2>&1; then
+    count=$((count + 1))
+    echo "ok $count - pages fit 80 columns # SKIP no groff, or no col here"
+else
+    for page in "$top"/man/*.[157]; do
+        groff -t -man -Tascii -P-cbou -rLL=80n "$page" | col -bx |
+            awk -v page="${page##*/}" 'length($0) > 80 { print page ": " $0 }'
+    done >"$new" 2>&1
+    [ ! -s "$new" ]
+    result $? "pages fit 80 columns"
+    sed 's/^/# /' "$new"
+fi
+
 echo "1..$count"
