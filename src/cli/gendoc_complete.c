@@ -12,6 +12,18 @@ static bool takes_path(const struct bpk_opt *opt)
 	return opt->type == OPT_FILE || opt->type == OPT_DIRECTORY;
 }
 
+/* True if the argument is a list of words, separated by commas. */
+static bool takes_list(const struct bpk_opt *opt)
+{
+	return opt->type == OPT_FILTER || opt->type == OPT_CODECS;
+}
+
+/* True if the argument is the name of an array in a file of the line. */
+static bool takes_array(const struct bpk_opt *opt)
+{
+	return opt->type == OPT_TEXT && strcmp(opt->name, "name") == 0;
+}
+
 /* Text inside single quotes of a shell; colons and brackets need care in zsh alone. */
 static void put_quoted(FILE *out, const char *text, const char *escaped)
 {
@@ -48,9 +60,11 @@ static void put_bash_argument(FILE *out, const struct bpk_opt *opt)
 	fputs("\t\t", out);
 	put_bash_names(out, opt);
 	if (bpk_opt_word(opt, 0) != NULL) {
-		fputs(") _bpk_words '", out);
+		fprintf(out, ") _bpk_%s '", takes_list(opt) ? "list" : "words");
 		put_words(out, opt);
 		fputs("'; return ;;\n", out);
+	} else if (takes_array(opt)) {
+		fputs(") _bpk_arrays; return ;;\n", out);
 	} else if (takes_path(opt)) {
 		fprintf(out, ") _bpk_paths -%c; return ;;\n", opt->type == OPT_FILE ? 'f' : 'd');
 	} else {
@@ -101,6 +115,22 @@ void bpk_gendoc_bash(FILE *out)
 	fprintf(out, "# bash completion of %s\n%s\n", bpk_program->name, made_by);
 	fputs("_bpk_words()\n{\n\tmapfile -t COMPREPLY < <(compgen -W \"$1\" -- "
 	      "\"$current\")\n}\n\n"
+	      "# words after a comma, too\n"
+	      "_bpk_list()\n{\n\tlocal before=\n"
+	      "\tif [[ $current == *,* ]]; then\n\t\tbefore=${current%,*},\n\tfi\n"
+	      "\tmapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$1\" -- "
+	      "\"${current##*,}\")\n}\n\n"
+	      "# the arrays in the files of the line; compgen -W would expand their names\n"
+	      "_bpk_arrays()\n{\n\tlocal word name\n"
+	      "\tfor word in \"${COMP_WORDS[@]:2}\"; do\n"
+	      "\t\tif [[ -f $word || -d $word ]]; then\n"
+	      "\t\t\twhile read -r name _; do\n"
+	      "\t\t\t\tif [[ $name != - && $name == \"$current\"* ]]; then\n"
+	      "\t\t\t\t\tprintf -v name %q \"$name\"\n"
+	      "\t\t\t\t\tCOMPREPLY+=(\"$name\")\n"
+	      "\t\t\t\tfi\n"
+	      "\t\t\tdone < <(\"${COMP_WORDS[0]}\" ls -- \"$word\" 2>/dev/null)\n"
+	      "\t\tfi\n\tdone\n}\n\n"
 	      "_bpk_paths()\n{\n\tcompopt -o filenames\n"
 	      "\tmapfile -t COMPREPLY < <(compgen \"$1\" -- \"$current\")\n}\n\n"
 	      "_",
