@@ -1,6 +1,8 @@
 /* The tables of programs and commands, and the search in them. Programs and gendoc use them. */
 #include "cli/command.h"
 
+#include <sys/stat.h>
+
 #include "cli/nearest.h"
 
 static const struct bpk_opt opt_version = {
@@ -125,14 +127,28 @@ static const char *find_for_other(const char *name)
 	return NULL;
 }
 
+/* A file in the place of a command. */
+static int fail_file(const char *name, struct bpk_err *err)
+{
+	bool is_archive = bpk_format_suffix(name) != NULL;
+
+	bpk_fail(err, BPK_USAGE, "no such command; to %s: %s %s %s",
+		 is_archive ? "unpack an archive" : "pack a file", bpk_program->name,
+		 is_archive ? "unpack" : "pack", name);
+	return bpk_err_subject(err, "%s", name);
+}
+
 int bpk_command_unknown(const char *name, struct bpk_err *err)
 {
 	const char *other = find_for_other(name), *program = bpk_program->name;
 	struct bpk_nearest nearest = { .word = name };
+	struct stat found;
 
 	if (other != NULL && bpk_command_find(other) != NULL)
 		return bpk_fail(err, BPK_USAGE, "unknown command '%s', use '%s %s'", name, program,
 				other);
+	if (stat(name, &found) == 0 && S_ISREG(found.st_mode))
+		return fail_file(name, err);
 	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
 	     command++)
 		bpk_nearest_offer(&nearest, (*command)->name);

@@ -68,8 +68,7 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu %s given",
 				count, bpk_plural(count, "was", "were"));
 	if (c->format == NULL || c->format->writer == NULL)
-		return bpk_fail(err, BPK_USAGE, "the suffix of %s names no format; give --format",
-				bpk_output_name(operands[1]));
+		return bpk_output_fail_suffix(operands[1], err);
 	if (c->format->is_directory && strcmp(operands[1], "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"format %s is a directory, which cannot go to standard output",

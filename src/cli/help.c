@@ -175,7 +175,7 @@ static void open_page(const struct bpk_command *command, struct bpk_err *err)
 }
 
 /* Pages that are of no command. */
-static const char *const topics[] = { "formats", "remote", NULL };
+static const char *const topics[] = { "formats", "remote", "mpi", NULL };
 
 static bool is_topic(const char *name)
 {
@@ -219,8 +219,9 @@ const struct bpk_command bpk_command_help = {
 	.name = "help",
 	.synopsis = "[COMMAND]",
 	.summary = "open the manual page of a command",
-	.description = "Opens the manual page of bpk or of COMMAND; prints its --help where manual "
-		       "pages are not installed. \"formats\" and \"remote\" are pages, too.",
+	.description =
+		"Opens the manual page of bpk or of COMMAND; prints its --help where manual "
+		"pages are not installed. \"formats\", \"remote\" and \"mpi\" are pages, too.",
 	.operands = OPERANDS_COMMANDS,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

@@ -98,14 +98,33 @@ static int subject(const struct bpk_opt *opt, int value, struct bpk_err *err)
 	return bpk_err_subject(err, "-%c", value);
 }
 
+/* The level to give instead of a name that gzip and its kin have; NULL: another name, or a command
+ * without levels. */
+static const char *level_of_kin(const struct tables *tables, const char *name)
+{
+	bool has_levels = false;
+
+	for (size_t i = 0; tables->rows[i] != NULL; i++)
+		has_levels = has_levels || tables->rows[i]->type == OPT_DIGITS;
+	if (!has_levels)
+		return NULL;
+	if (strcmp(name, "best") == 0)
+		return "-9, the smallest result";
+	return strcmp(name, "fast") == 0 ? "-1, the fastest with codec zstd" : NULL;
+}
+
 /* A long name that getopt knew nothing, or too much, about. */
 static int unknown_long(const struct tables *tables, const char *word, struct bpk_err *err)
 {
 	struct bpk_nearest nearest;
 	char name[64], list[512] = "";
+	const char *level;
 	size_t matches = 0, used = 0;
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	level = level_of_kin(tables, name);
+	if (level != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown option --%s, use %s", name, level);
 	nearest = (struct bpk_nearest){ .word = name };
 	for (size_t i = 0; tables->longs[i].name != NULL; i++) {
 		bpk_nearest_offer(&nearest, tables->longs[i].name);

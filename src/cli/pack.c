@@ -296,6 +296,10 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *metadata = pack->args->metadata;
 
+	if (shared->format == NULL && shared->output != NULL &&
+	    bpk_output_suffix(shared->output) != NULL &&
+	    bpk_format_of_suffix(shared->output) == NULL)
+		return bpk_output_fail_suffix(shared->output, err);
 	if (bpk_transfer_check(shared, operands, count, err) != 0 ||
 	    check_predict(pack, err) != 0 ||
 	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||

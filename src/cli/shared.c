@@ -206,7 +206,9 @@ const struct bpk_opt bpk_opt_format_write = {
 	BPK_OPT_VALUE(OPT_FORMAT_WRITE, struct bpk_shared, format),
 	.metavar = "NAME",
 	.help = "write format NAME",
-	.more = "By default the suffix given with --output decides; without one it is blp.",
+	.more = "By default the suffix given with --output decides; without one it is blp. A "
+		"suffix "
+		"of no format, such as .csv, is refused.",
 };
 
 const struct bpk_opt bpk_opt_no_check = {

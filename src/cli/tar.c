@@ -3,6 +3,7 @@
 #include "cli/tar.h"
 
 #include "cli/report.h"
+#include "cli/transfer.h"
 
 static const struct bpk_opt opt_list = {
 	.letter = 't',
@@ -62,6 +63,7 @@ static const struct bpk_opt opt_output = {
 	BPK_OPT_VALUE(OPT_FILE, struct bpk_tar_args, shared.output),
 	.metavar = "TAR",
 	.help = "write to TAR; - is standard output",
+	.more = "A suffix other than .tar is refused, since the tar is not compressed.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -104,12 +106,17 @@ static int check_reading(const struct bpk_tar_args *args, size_t count, struct b
 static int check_writing(const struct bpk_tar_args *args, char **operands, size_t count,
 			 const char *tar, struct bpk_err *err)
 {
+	const char *suffix = bpk_output_suffix(tar);
+
 	if (count == 0)
 		return bpk_fail(err, BPK_USAGE, "no DATASET to store, expected at least one");
 	if (args->directory != NULL)
 		return bpk_fail(err, BPK_USAGE, "--directory is for --extract");
 	if (args->file != NULL && args->shared.output != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of --file and --output can be given");
+	if (suffix != NULL && strcmp(suffix, ".tar") != 0)
+		return bpk_fail(err, BPK_USAGE,
+				"the suffix of %s is not .tar, and the tar is not compressed", tar);
 	if (args->shared.json && strcmp(tar, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"--json needs standard output for itself, name a file with "

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli/text.h"
 #include "cli/tree.h"
 
 /* ---- the output's name ---- */
@@ -194,6 +195,45 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 			move_to_dir(shared, derive_name(transfer, source, derive, err), err);
 	}
 	return transfer->target != NULL ? 0 : bpk_input_subject(transfer->in, err);
+}
+
+/* ---- the output's suffix ---- */
+
+const char *bpk_output_suffix(const char *path)
+{
+	size_t size = bpk_path_name_size(path);
+	const char *slash = memrchr(path, '/', size);
+	const char *name = slash != NULL ? slash + 1 : path;
+	const char *dot = memrchr(name, '.', size - (size_t)(name - path));
+	bool is_word = dot != NULL && dot > name &&
+		       ((dot[1] >= 'a' && dot[1] <= 'z') || (dot[1] >= 'A' && dot[1] <= 'Z'));
+
+	return is_word ? dot : NULL;
+}
+
+/* ".blp, .blpd": the suffixes of the formats that can be written. */
+static const char *known_suffixes(char *out, size_t room)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; bpk_formats[i] != NULL; i++) {
+		const char *const both[] = { bpk_formats[i]->suffix, bpk_formats[i]->array_suffix };
+
+		for (size_t k = 0; k < 2 && bpk_formats[i]->writer != NULL && used < room; k++)
+			if (both[k] != NULL)
+				used += (size_t)snprintf(out + used, room - used, "%s%s",
+							 used > 0 ? ", " : "", both[k]);
+	}
+	return out;
+}
+
+int bpk_output_fail_suffix(const char *path, struct bpk_err *err)
+{
+	char known[128];
+
+	return bpk_fail(err, BPK_USAGE, "the suffix of %s names no format (%s); give --format",
+			bpk_output_name(path), known_suffixes(known, sizeof known));
 }
 
 /* ---- results that are there ---- */

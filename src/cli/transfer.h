@@ -90,6 +90,13 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 					     const char *source, struct bpk_err *err),
 			     struct bpk_err *err);
 
+/* The suffix of an output's name with its dot, if it begins with a letter: "x.csv", not "run.2".
+ * NULL: no such suffix. */
+const char *bpk_output_suffix(const char *path);
+
+/* Fails with BPK_USAGE: the suffix of path is not one of those of formats, which are named. */
+int bpk_output_fail_suffix(const char *path, struct bpk_err *err);
+
 /* bpk_files_gather for a command with results, which are checked in the same way. */
 int bpk_transfer_gather(const struct bpk_shared *shared, const struct bpk_tree_kind *kind,
 			char *const *named, size_t count, struct bpk_files *operands,

@@ -114,13 +114,16 @@ static void fail_no_gsd(const char *path, struct bpk_err *err)
 
 static void check_usage(const struct truncate_args *args, char **operands, size_t count)
 {
+	int ngiven = args->bytes.given + args->items.given + args->frames.given;
 	struct bpk_err err = { 0 };
 	bool is_gsd = false;
 
 	if (count != 1)
 		bpk_fail(&err, BPK_USAGE, "needs one ARCHIVE");
-	else if (args->bytes.given + args->items.given + args->frames.given != 1)
-		bpk_fail(&err, BPK_USAGE, "needs one of --bytes, --items and --frames");
+	else if (ngiven != 1)
+		bpk_fail(&err, BPK_USAGE,
+			 ngiven == 0 ? "needs one of --bytes, --items and --frames"
+				     : "only one of --bytes, --items and --frames can be given");
 	else if (bpk_path_is_gsd(operands[0], &is_gsd, &err) != 0)
 		; /* which says why */
 	else if (args->frames.given && !is_gsd)

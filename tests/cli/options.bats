@@ -32,6 +32,11 @@ load lib
     PATH=$PWD/bin:$PATH bpk help remote
     PATH=$PWD/bin:$PATH bpk help formats
     same pages <(printf '%s\n' "-w bpk-remote" bpk-remote "-w bpk-formats" bpk-formats)
+    for page in "$tests"/../man/bpk-*.in; do # every page has a name for help
+        page=${page##*/bpk-} page=${page%.[1-9].in}
+        PATH=$PWD/bin:$PATH bpk help $page
+        [ "$(tail -n 1 pages)" = bpk-$page ] || die "$page"
+    done
     printf '#!/bin/sh\nexit 16\n' >bin/man
     PATH=$PWD/bin:$PATH refuses 1 "the manual page bpk-remote is not installed" bpk help remote
     rm -r bin pages
@@ -56,6 +61,10 @@ load lib
     refuses 64 "unpack" bpk unpak
     refuses 64 "verify" bpk verfy
     refuses 64 "" bpk xyzzy
+    : >foo.dat
+    : >foo.blp
+    refuses 64 "foo.dat: no such command; to pack a file: bpk pack foo.dat$" bpk foo.dat
+    refuses 64 "foo.blp: no such command; to unpack an archive: bpk unpack foo.blp$" bpk foo.blp
 }
 
 @test "bash completes the words of meta, then files" {
@@ -137,6 +146,30 @@ END
         refuses 64 "levels go from -0 to -9, not to -$digits$" bpk pack -$digits a
     done
     quietly bpk pack -q5 a
+    refuses 64 "unknown option --best, use -9" bpk pack --best a
+    refuses 64 "unknown option --fast, use -1" bpk convert --fast=3 a.blp b.blp
+}
+
+@test "the suffix of a result is that of a format, or --format is given" {
+    data text 500 a
+    known='names no format \(\.blp, \.blpd, \.b2frame, \.b2nd, \.b2s\); give --format$'
+    for name in x.zst a.csv x.blp.gz d.x/y.bin; do
+        refuses 64 "the suffix of $name $known" bpk pack -o $name a
+    done
+    quietly bpk pack a
+    refuses 64 "the suffix of x.zst $known" bpk convert a.blp x.zst
+    for name in x.tgz x.tar.gz x.zst; do
+        refuses 64 "the suffix of $name is not .tar" bpk tar -o $name a.blp
+        refuses 64 "the suffix of $name is not .tar" bpk tar -f $name a.blp
+    done
+    mkdir d.x
+    for name in x run.2 .hidden d.x/y; do # no words
+        quietly bpk pack -o $name a
+        bpk cat $name | cmp - a
+        quietly bpk tar -o $name.0 a.blp
+    done
+    quietly bpk pack -F blp -o x.zst a
+    bpk cat x.zst | cmp - a
 }
 
 @test "SIZE takes K, M, G, T and max" {

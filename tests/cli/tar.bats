@@ -108,8 +108,10 @@ two_archives() {
     refuses 64 'a.blp and ./a.blp would both be stored as a.blp' bpk tar -o t.tar a.blp ./a.blp
     refuses 64 'would both' bpk tar --raw -o t.tar a.blp folder/../a.blp
     refuses 64 'unknown option -c; a tar is written by tar -f' bpk tar -c a.blp
-    refuses 1 'already exists; --force replaces it' bpk tar -o b.blp a.blp
-    refuses 1 'same file' bpk tar --force -o b.blp a.blp b.blp
+    ln b.blp b.tar
+    refuses 1 'already exists; --force replaces it' bpk tar -o b.tar a.blp
+    refuses 1 'same file' bpk tar --force -o b.tar a.blp b.blp
+    rm b.tar
     refuses 1 'a.tar: ' bpk tar -o none/a.tar a.blp
     status=0
     bpk tar a.blp c >t.tar 2>"$err" || status=$?

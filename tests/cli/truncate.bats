@@ -113,4 +113,9 @@ END
     refuses 1 '^bpk: none.gsd: cannot open: No such file or directory$' bpk truncate --frames 1 none.gsd
     echo text >a
     refuses 1 '^bpk: a: is not a raw GSD file, --frames needs one$' bpk truncate --frames 1 a
+@test "truncate: one unit, not none and not two" {
+    data text 500 a
+    quietly bpk pack a
+    refuses 64 "needs one of --bytes, --items and --frames$" bpk truncate a.blp
+    refuses 64 "only one of --bytes, --items and --frames can be given$" bpk truncate --bytes 1 --items 2 a.blp
 }
