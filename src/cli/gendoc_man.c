@@ -204,6 +204,9 @@ static void put_environment(FILE *out, const struct bpk_command *command)
 {
 	if (command != bpk_program->main) {
 		put_variables(out, command, false);
+		fputs(".TP\n.B BPK_OPTIONS\nOptions before those of the command line; see\n"
+		      ".BR bpk (1).\n",
+		      out);
 		return;
 	}
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)

@@ -97,6 +97,8 @@ static void print_environment(const struct bpk_command *command)
 		titled = true;
 		printf("  %-24s  --%s\n", opt->environment, opt->name);
 	}
+	if (titled)
+		puts("  BPK_OPTIONS               all options");
 }
 
 /* A line for each way to call it. */

@@ -185,6 +185,14 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 int bpk_opts_from_environment(const struct bpk_command *command, void *args, struct bpk_err *err);
 
 /*
+ * Take over the options in BPK_OPTIONS, words with blanks between them. Those that only other
+ * commands know are left out. *kept owns the text that args refers to; free it with args. Fails
+ * with BPK_USAGE: a word that is no option, an option that no command knows, a wrong value.
+ */
+int bpk_opts_from_defaults(const struct bpk_command *command, void *args, char **kept,
+			   struct bpk_err *err);
+
+/*
  * Parse argv[1..] with getopt_long into args; operands are moved behind the options, and
  * *first_operand is the index of the first one (argc: no operands). Fails with BPK_USAGE.
  */

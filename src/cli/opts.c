@@ -1,5 +1,5 @@
 /* Parses options with getopt_long by the rows of a command, and the environment by the same rows.
- * program.c calls it for every command. */
+ * program.c and opts_default.c call it. */
 #include "cli/opt.h"
 
 #include <assert.h>

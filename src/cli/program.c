@@ -45,6 +45,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 {
 	struct bpk_err err = { 0 };
 	void *args = bpk_calloc(1, command->args_size, &err);
+	char *defaults = NULL;
 	int first = argc;
 
 	if (args == NULL)
@@ -56,6 +57,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	((struct bpk_shared *)args)->memory_limit = BPK_UNKNOWN;
 	((struct bpk_shared *)args)->max_output = BPK_UNKNOWN;
 	if (bpk_opts_from_environment(command, args, &err) != 0 ||
+	    bpk_opts_from_defaults(command, args, &defaults, &err) != 0 ||
 	    bpk_opts_parse(command, argc, argv, args, &first, &err) != 0)
 		bpk_report(command->name, &err);
 	else if (bpk_shared_complete(args)->help)
@@ -68,6 +70,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	}
 	bpk_opts_clear(command, args);
 	free(args);
+	free(defaults);
 }
 
 static int usage(void)

@@ -15,7 +15,7 @@ tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 setup() {
     [ $(((BATS_TEST_NUMBER + ${BPK_TEST_SEED:-0}) % ${BPK_TEST_SHARE:-1})) -eq 0 ] || skip "not of this sample"
     [ -x "$BPK" ] || { echo "BPK names no program: '$BPK'" >&2; return 1; }
-    unset BPK_LEVEL BPK_CODEC BPK_THREADS BPK_MEMORY_LIMIT NO_COLOR SOURCE_DATE_EPOCH CDPATH
+    unset BPK_OPTIONS BPK_LEVEL BPK_CODEC BPK_THREADS BPK_MEMORY_LIMIT NO_COLOR SOURCE_DATE_EPOCH CDPATH
     export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
     umask 022
     mkdir "$BATS_TEST_TMPDIR/work"

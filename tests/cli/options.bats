@@ -282,3 +282,39 @@ END
     bpk pack --progress auto -f -o x.blp a 2>"$err"
     [ ! -s "$err" ]
 }
+
+@test "BPK_OPTIONS holds options for every command, and those of the command line win" {
+    data field-f64 100000 a
+    export BPK_OPTIONS='-T 2 -q --codec lz4'
+    bpk pack -o lz4.blp a
+    bpk pack --codec zstd -o zstd.blp a
+    BPK_CODEC=zlib bpk pack -o over.blp a
+    cat a | bpk pack 2>"$err" | cat >piped.blp # -q keeps the notice away
+    [ ! -s "$err" ]
+    BPK_OPTIONS='' bpk pack --codec lz4 -o same.blp a
+    same lz4.blp same.blp
+    same over.blp same.blp
+    BPK_OPTIONS='' bpk pack -f --codec zstd -o same.blp a
+    same zstd.blp same.blp
+    # other commands pass over those that they do not know, letters of one word too
+    for options in '--codec lz4 -T 1' '--codec=lz4 -9' '-kqT1 -z 1M' '-z1M -q9'; do
+        export BPK_OPTIONS=$options
+        quietly bpk info lz4.blp
+        quietly bpk verify lz4.blp
+        bpk cat lz4.blp | cmp - a
+        rm -f a.blp
+        quietly bpk pack a
+    done
+    BPK_OPTIONS=' -v  --json ' bpk info a.blp >"$out"
+    grep -q '^{' "$out"
+    BPK_OPTIONS='--set k=v --set' refuses 64 "BPK_OPTIONS: --set needs an argument" bpk pack -f a
+    BPK_OPTIONS='-T' refuses 64 "BPK_OPTIONS: -T needs an argument" bpk ls a.blp
+    BPK_OPTIONS='--thraeds 1' refuses 64 "BPK_OPTIONS: unknown option --thraeds, did you mean --threads" bpk ls a.blp
+    BPK_OPTIONS='-qX' refuses 64 "BPK_OPTIONS: unknown option -X" bpk ls a.blp
+    BPK_OPTIONS='-q b' refuses 64 "BPK_OPTIONS: 'b' is not an option" bpk pack -f a
+    BPK_OPTIONS='--' refuses 64 "BPK_OPTIONS: '--' is not an option" bpk pack -f a
+    BPK_OPTIONS='-' refuses 64 "BPK_OPTIONS: '-' is not an option" bpk pack -f a
+    BPK_OPTIONS='-T x' refuses 64 "BPK_OPTIONS: -T: 'x' is not a number" bpk pack -f a
+    BPK_OPTIONS='-12' refuses 64 "BPK_OPTIONS: levels go from -0 to -9" bpk pack -f a
+    unset BPK_OPTIONS
+}
