@@ -111,7 +111,7 @@ complete -c bpk -n '__fish_seen_subcommand_from unpack' -l progress -x -a 'auto 
 complete -c bpk -n '__fish_seen_subcommand_from unpack' -l json -d 'print results as JSON, one object a line'
 complete -c bpk -n '__fish_seen_subcommand_from unpack' -s h -l help -d 'print this help'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l bytes -x -d 'only the raw bytes from A up to, not including, B'
-complete -c bpk -n '__fish_seen_subcommand_from cat' -l items -x -d 'the same, counted in items'
+complete -c bpk -n '__fish_seen_subcommand_from cat' -l items -x -d 'the same, counted in items; N is a single one'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l slice -x -d 'only a part of an array: a range or an index for each dimension'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l name -x -d 'only the array NAME inside the data'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l frames -x -d 'the array in the frames from A up to, not including, B'

@@ -103,11 +103,19 @@ bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t
 
 /* ---- Parts of arrays ---- */
 
-/* A part of an array: start up to, not including, stop in each dimension. */
+/* A part of an array: in each dimension start up to, not including, stop, in steps of step; 0 is a
+ * step of 1. Formats take no other steps. */
 struct bpk_slice {
 	size_t ndimensions;
 	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t step[BPK_ARRAY_MAX_DIMENSIONS];
 };
+
+/* Number of indexes in a dimension of a part. */
+uint64_t bpk_slice_length(const struct bpk_slice *slice, size_t dimension);
+
+/* True if a step is more than 1. */
+bool bpk_slice_has_steps(const struct bpk_slice *slice);
 
 /* Number of items in a part that lies inside the array. */
 uint64_t bpk_slice_items(const struct bpk_slice *slice);
@@ -116,8 +124,7 @@ uint64_t bpk_slice_items(const struct bpk_slice *slice);
  * Caller storage; nothing is owned. */
 struct bpk_runs {
 	size_t ndimensions; /* dimensions that the iteration counts through, the slowest first */
-	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
-	uint64_t at[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t at[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS]; /* from 0 */
 	uint64_t stride[BPK_ARRAY_MAX_DIMENSIONS]; /* bytes from one index to the next */
 	uint64_t offset;                           /* of the next run, from the array's start */
 	uint64_t size;                             /* of each run */

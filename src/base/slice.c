@@ -9,6 +9,27 @@
  */
 #include "base/base.h"
 
+static uint64_t step_of(const struct bpk_slice *slice, size_t dimension)
+{
+	return bpk_max_u64(1, slice->step[dimension]);
+}
+
+uint64_t bpk_slice_length(const struct bpk_slice *slice, size_t dimension)
+{
+	uint64_t size = slice->stop[dimension] - slice->start[dimension];
+
+	return size == 0 ? 0 : (size - 1) / step_of(slice, dimension) + 1;
+}
+
+bool bpk_slice_has_steps(const struct bpk_slice *slice)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < slice->ndimensions; i++)
+		has = has || step_of(slice, i) > 1;
+	return has;
+}
+
 uint64_t bpk_slice_items(const struct bpk_slice *slice)
 {
 	uint64_t items = 1;
@@ -17,7 +38,7 @@ uint64_t bpk_slice_items(const struct bpk_slice *slice)
 		if (slice->start[i] == slice->stop[i])
 			return 0;
 	for (size_t i = 0; i < slice->ndimensions; i++)
-		items *= slice->stop[i] - slice->start[i];
+		items *= bpk_slice_length(slice, i);
 	return items;
 }
 
@@ -36,18 +57,20 @@ void bpk_runs_begin(const struct bpk_array *array, const struct bpk_slice *slice
 	*runs = (struct bpk_runs){ .size = stride, .ended = bpk_slice_items(slice) == 0 };
 	for (size_t i = array->ndimensions; i-- > 0 && !runs->ended;) {
 		size_t d = dimension_of(array, i);
-		uint64_t length = slice->stop[d] - slice->start[d];
+		uint64_t length = bpk_slice_length(slice, d), step = step_of(slice, d);
 
 		runs->offset += slice->start[d] * stride;
-		if (whole) {
+		if (whole && step == 1) {
 			runs->size *= length;
 			whole = length == array->shape[d];
-		} else if (runs->ndimensions == 0) {
-			runs->ndimensions = i + 1;
+		} else {
+			whole = false;
+			if (runs->ndimensions == 0)
+				runs->ndimensions = i + 1;
 		}
-		runs->at[i] = runs->start[i] = slice->start[d];
-		runs->stop[i] = slice->stop[d];
-		runs->stride[i] = stride;
+		runs->stop[i] = length;
+		/* in one step nothing follows, and the product could be too large */
+		runs->stride[i] = length > 1 ? stride * step : stride;
 		stride *= array->shape[d];
 	}
 }
@@ -62,8 +85,8 @@ bool bpk_runs_next(struct bpk_runs *runs, uint64_t *offset, uint64_t *size)
 		runs->offset += runs->stride[i];
 		if (++runs->at[i] < runs->stop[i])
 			return true;
-		runs->offset -= (runs->stop[i] - runs->start[i]) * runs->stride[i];
-		runs->at[i] = runs->start[i];
+		runs->offset -= runs->stop[i] * runs->stride[i];
+		runs->at[i] = 0;
 	}
 	runs->ended = true;
 	return true;
@@ -77,7 +100,7 @@ void bpk_slice_transpose(const struct bpk_slice *slice, size_t item_size, struct
 	uint64_t from = 0, step = item_size, items = bpk_slice_items(slice);
 
 	for (size_t i = 0; i < slice->ndimensions; i++) {
-		length[i] = slice->stop[i] - slice->start[i];
+		length[i] = bpk_slice_length(slice, i);
 		stride[i] = step;
 		step *= length[i];
 	}

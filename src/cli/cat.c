@@ -16,9 +16,10 @@ static const struct bpk_opt opt_bytes = {
 
 static const struct bpk_opt opt_items = {
 	.name = "items",
-	BPK_OPT_VALUE(OPT_RANGE, struct bpk_cat_args, items),
+	BPK_OPT_VALUE(OPT_PART, struct bpk_cat_args, items),
 	.metavar = "A:B",
-	.help = "the same, counted in items",
+	.help = "the same, counted in items; N is a single one",
+	.max = 1,
 	.more = "An item is an element of the archive's array; without an array it has the "
 		"archive's typesize.",
 };
@@ -28,7 +29,8 @@ static const struct bpk_opt opt_slice = {
 	BPK_OPT_VALUE(OPT_SLICE, struct bpk_cat_args, slice),
 	.metavar = "A:B,C,...",
 	.help = "only a part of an array: a range or an index for each dimension",
-	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". Missing dimensions are whole. "
+	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\", \"::2\" with a step. Missing "
+		"dimensions are whole. "
 		"Of arrays in Blosc2's formats only the blocks that the part touches are "
 		"unpacked, and without a checksum to test only these are read.",
 };

@@ -85,7 +85,7 @@ static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint
 		return -1;
 	if (total != BPK_UNKNOWN)
 		total /= unit;
-	if (bpk_range_resolve(range, total, start, end, err) != 0)
+	if (bpk_part_resolve(range, "items", total, start, end, err) != 0)
 		return bpk_input_subject(in, err);
 	if (!bpk_mul_u64(*start, unit, start))
 		*start = INT64_MAX;
@@ -140,7 +140,7 @@ static int write_range(const struct bpk_cat_args *args, struct bpk_transfer *tra
 	    begin_range(args, transfer->in, &flow.plan, numbers, err) != 0)
 		return -1;
 	/* a pipe that does not say how much it brings is cut off like a Python slice */
-	transfer->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
+	transfer->may_end_early = !whole && (info.raw_size == BPK_UNKNOWN || args->items.is_index);
 	info.raw_size =
 		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
 	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
@@ -152,6 +152,12 @@ static int write_range(const struct bpk_cat_args *args, struct bpk_transfer *tra
 	    bpk_transfer_run(transfer, &flow, err) != 0 ||
 	    bpk_transfer_check_bound(transfer, err) != 0)
 		return -1;
+	/* a pipe ended before it */
+	if (args->items.is_index && transfer->result.raw_size == 0) {
+		bpk_fail(err, BPK_FAILED, "items %" PRId64 ": outside; there are fewer",
+			 args->items.start);
+		return bpk_input_subject(transfer->in, err);
+	}
 	if (from_end)
 		rc = check_end(transfer->in, err);
 	else if (whole)
@@ -165,7 +171,8 @@ static int write_range(const struct bpk_cat_args *args, struct bpk_transfer *tra
 
 /* Through a view of the input, whose array lies in C's order or Fortran's. */
 static int write_viewed(const struct bpk_cat_args *args, struct bpk_transfer *transfer,
-			const struct bpk_slice *slice, struct bpk_err *err)
+			const struct bpk_array *array, const struct bpk_slice *slice,
+			struct bpk_err *err)
 {
 	const struct bpk_view_options options = { .no_check = args->shared.no_check, .nchunks = 4 };
 	struct bpk_input *in = transfer->in;
@@ -173,7 +180,7 @@ static int write_viewed(const struct bpk_cat_args *args, struct bpk_transfer *tr
 	int rc = bpk_view_open(in->format->reader, in->reader, &options, &view, err);
 
 	if (rc == 0)
-		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, transfer->draft, err);
+		rc = bpk_slice_copy(view, 0, array, slice, transfer->draft, err);
 	bpk_source_close(view);
 	return rc == 0 ? bpk_input_account_part(in, &args->shared, err)
 		       : bpk_input_subject(in, err);
@@ -187,6 +194,23 @@ static int check_size(const struct bpk_cat_args *args, uint64_t size, struct bpk
 	return bpk_fail(err, BPK_LIMIT,
 			"the part has %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
 			args->shared.max_output);
+}
+
+/* A slice with steps: the reader brings the box around it, and steps are taken in that. */
+static int write_steps(const struct bpk_cat_args *args, struct bpk_transfer *transfer,
+		       const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_array box = *transfer->in->info->array.type; /* borrows the type */
+	struct bpk_slice steps = *slice;
+
+	box.size = box.dtype.size;
+	for (size_t i = 0; i < box.ndimensions; i++) {
+		box.shape[i] = slice->stop[i] - slice->start[i];
+		box.size *= box.shape[i];
+		steps.start[i] = 0;
+		steps.stop[i] = box.shape[i];
+	}
+	return write_viewed(args, transfer, &box, &steps, err);
 }
 
 /* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
@@ -204,9 +228,11 @@ static int write_slice(const struct bpk_cat_args *args, struct bpk_transfer *tra
 	if (check_size(args, bpk_slice_items(&slice) * in->info->array.type->dtype.size, err) != 0)
 		return bpk_input_subject(in, err);
 	if (in->info->array.chunk_shape == NULL || !bpk_input_can_locate(in))
-		return write_viewed(args, transfer, &slice, err);
+		return write_viewed(args, transfer, in->info->array.type, &slice, err);
 	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
 		return bpk_input_subject(in, err);
+	if (bpk_slice_has_steps(&slice))
+		return write_steps(args, transfer, &slice, err);
 	return write_range(args, transfer, numbers, err);
 }
 
@@ -227,7 +253,7 @@ static int write_turned(const struct bpk_cat_args *args, struct bpk_transfer *tr
 		return -1;
 	if (check_size(args, in->info->array.type->size, err) != 0)
 		return bpk_input_subject(in, err);
-	return write_viewed(args, transfer, &whole, err);
+	return write_viewed(args, transfer, in->info->array.type, &whole, err);
 }
 
 struct naming {

@@ -293,6 +293,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return set_slack(opt, text, value, err);
 	case OPT_RANGE:
 		return bpk_parse_range(text, value, err);
+	case OPT_PART:
+		return bpk_parse_part(text, opt->max, value, err);
 	case OPT_OFFSET:
 		return bpk_parse_offset(text, value, err);
 	case OPT_FILTER:

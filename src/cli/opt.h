@@ -31,6 +31,7 @@ enum bpk_opt_type {
 	OPT_LAYOUT,       /* one of some format's layouts */
 	OPT_SLACK,        /* a size up to max, or P% */
 	OPT_RANGE,        /* A:B */
+	OPT_PART,         /* the same, an index, or A:B:STEP with a step up to max */
 	OPT_OFFSET,       /* a number, from the start or the end */
 	OPT_SHAPE,        /* A,B,... */
 	OPT_SLICE,        /* ranges and indices, one for each dimension */
@@ -55,11 +56,13 @@ enum bpk_when {
 	BPK_WHEN_NEVER,
 };
 
-/* A:B as in Python: half open, negative counts from the end, either side may be left out. */
+/* A:B as in Python: half open, negative counts from the end, either side may be left out. An index
+ * is the range of it alone, which has no end if that is the end of all. */
 struct bpk_opt_range {
-	bool given;
+	bool given, is_index;
 	bool has_start, has_end;
 	int64_t start, end;
+	uint64_t step; /* 0: not given */
 };
 
 /* One of several shares of the work. */
@@ -85,19 +88,13 @@ struct bpk_opt_shape {
 	uint64_t sizes[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
-/* A part of a dimension: a range, or a single index, its start. */
-struct bpk_opt_slice_side {
-	bool is_index;
-	struct bpk_opt_range range;
-};
-
 /* A part of an array: "0:10,...,-1". */
 struct bpk_opt_slice {
 	bool given;
 	size_t count; /* of the dimensions named */
 	bool has_ellipsis;
 	size_t before_ellipsis; /* the number of sides before it */
-	struct bpk_opt_slice_side sides[BPK_ARRAY_MAX_DIMENSIONS];
+	struct bpk_opt_range sides[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
 /* Texts in the order given; items is owned, the texts are borrowed from argv. */
@@ -128,6 +125,7 @@ typedef const char *bpk_value_OPT_FILE;
 typedef const char *bpk_value_OPT_DIRECTORY;
 typedef struct bpk_slack bpk_value_OPT_SLACK;
 typedef struct bpk_opt_range bpk_value_OPT_RANGE;
+typedef struct bpk_opt_range bpk_value_OPT_PART;
 typedef struct bpk_opt_offset bpk_value_OPT_OFFSET;
 typedef struct bpk_opt_shape bpk_value_OPT_SHAPE;
 typedef struct bpk_opt_slice bpk_value_OPT_SLICE;
@@ -156,7 +154,7 @@ struct bpk_opt {
 	const char *more;    /* whole sentences for the manual alone, or NULL */
 	enum bpk_opt_group group;
 	const char *environment; /* the variable that gives a default, or NULL */
-	uint64_t min, max;       /* of OPT_U64, OPT_SIZE and OPT_SLACK */
+	uint64_t min, max;       /* of OPT_U64, OPT_SIZE, OPT_SLACK and OPT_PART */
 };
 
 struct bpk_command;
@@ -207,6 +205,8 @@ int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, s
 int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		   struct bpk_err *err);
 int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
+int bpk_parse_part(const char *text, uint64_t most_step, struct bpk_opt_range *out,
+		   struct bpk_err *err);
 int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err);
 
 /* "1,3,5-9": bit n of *out is set for level n. */
@@ -223,5 +223,10 @@ int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err 
  */
 int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_t *start,
 		      uint64_t *end, struct bpk_err *err);
+
+/* The same, but an index outside of them fails with BPK_FAILED. items is the name of all:
+ * "frames". */
+int bpk_part_resolve(const struct bpk_opt_range *range, const char *items, uint64_t total,
+		     uint64_t *start, uint64_t *end, struct bpk_err *err);
 
 #endif

@@ -102,6 +102,45 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 	return 0;
 }
 
+/* An index is a range of one. */
+static struct bpk_opt_range range_of_index(int64_t index)
+{
+	return (struct bpk_opt_range){
+		.given = true,
+		.is_index = true,
+		.has_start = true,
+		.start = index,
+		.has_end = index != -1 && index < INT64_MAX,
+		.end = index < INT64_MAX ? index + 1 : index,
+	};
+}
+
+int bpk_parse_part(const char *text, uint64_t most_step, struct bpk_opt_range *out,
+		   struct bpk_err *err)
+{
+	struct bpk_opt_range range = { .given = true };
+	const char *rest = text;
+	bool has_step = false;
+	int64_t step = 1;
+
+	if (!parse_side(text, &range.has_start, &range.start, &rest))
+		rest = text;
+	if (range.has_start && *rest == '\0') {
+		*out = range_of_index(range.start);
+		return 0;
+	}
+	if (*rest != ':' || !parse_side(rest + 1, &range.has_end, &range.end, &rest) ||
+	    (*rest == ':' && !parse_side(rest + 1, &has_step, &step, &rest)) || *rest != '\0')
+		return bpk_fail(err, BPK_USAGE, "'%s' is not a range, expected N, A:B%s", text,
+				most_step > 1 ? " or A:B:STEP" : "");
+	range.step = has_step ? (uint64_t)step : 1;
+	if (step < 1 || range.step > most_step)
+		return bpk_fail(err, BPK_USAGE, "'%s': %s", text,
+				step < 1 ? "a step is a number from 1" : "steps are not supported");
+	*out = range;
+	return 0;
+}
+
 int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err)
 {
 	const char *rest = text;

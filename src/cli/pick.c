@@ -43,7 +43,7 @@ static int fail_unseen(const struct bpk_content *content, const char *said, stru
 struct picking {
 	const struct bpk_content *content;
 	const struct bpk_pick *pick;
-	uint64_t start, stop; /* frames */
+	uint64_t start, stop, step; /* frames */
 	int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err);
 	void *arg;
 	uint64_t found;
@@ -75,7 +75,7 @@ static int resolve_frames(struct picking *p, struct bpk_err *err)
 	}
 	if (nframes == BPK_UNKNOWN)
 		return bpk_fail(err, BPK_FAILED, "has no frames");
-	return bpk_range_resolve(&p->pick->frames, nframes, &p->start, &p->stop, err);
+	return bpk_part_resolve(&p->pick->frames, "frames", nframes, &p->start, &p->stop, err);
 }
 
 /* Visit the stored arrays of that name: a frame without one costs nothing. */
@@ -89,7 +89,8 @@ static int visit_stored(struct picking *p, struct bpk_err *err)
 		if (bpk_layout_get(layout, i, &item, err) != 0)
 			return -1;
 		if (strcmp(item.name, p->pick->name) != 0 || item.frame == BPK_UNKNOWN ||
-		    item.frame < p->start || item.frame >= p->stop)
+		    item.frame < p->start || item.frame >= p->stop ||
+		    (item.frame - p->start) % p->step != 0)
 			continue;
 		/* tests the marks of the array */
 		rc = bpk_layout_find(layout, p->pick->name, item.frame, false, &item, err);
@@ -114,12 +115,13 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 	struct bpk_item item;
 	int rc = 0;
 
-	if (p->stop - bpk_min_u64(p->start, p->stop) > most)
+	if ((p->stop - bpk_min_u64(p->start, p->stop)) / p->step > most)
 		return bpk_fail(err, BPK_LIMIT,
 				"claims %" PRIu64 " frames, nearly all without an array; name "
 				"some with --frames, or give --no-defaults",
 				p->stop - p->start);
-	for (uint64_t frame = p->start; rc == 0 && frame < p->stop; frame++) {
+	for (uint64_t frame = p->start; rc == 0 && frame < p->stop;
+	     frame += bpk_min_u64(p->step, p->stop - frame)) {
 		rc = bpk_layout_find(p->content->layout, p->pick->name, frame, true, &item, err);
 		if (rc == 1 && p->found == 0 && frame == p->start)
 			return 0; /* the name is probably unknown */
@@ -248,7 +250,11 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
 		  void *arg, struct bpk_err *err)
 {
-	struct picking p = { .content = content, .pick = pick, .visit = visit, .arg = arg };
+	struct picking p = { .content = content,
+			     .pick = pick,
+			     .step = bpk_max_u64(1, pick->frames.step),
+			     .visit = visit,
+			     .arg = arg };
 	int rc = pick_each(&p, err);
 
 	return rc < 0 ? bpk_input_subject(content->in, err) : rc;

@@ -1,6 +1,8 @@
 /* Ranges resolved against a size. cat, slices and the choice of frames call it. */
 #include "cli/opt.h"
 
+#include <inttypes.h>
+
 static int resolve_side(int64_t side, uint64_t total, uint64_t *out, struct bpk_err *err)
 {
 	/* -(side + 1) + 1 also holds for the smallest number */
@@ -29,4 +31,15 @@ int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_
 		return -1;
 	*end = bpk_max_u64(*start, *end);
 	return 0;
+}
+
+int bpk_part_resolve(const struct bpk_opt_range *range, const char *items, uint64_t total,
+		     uint64_t *start, uint64_t *end, struct bpk_err *err)
+{
+	if (bpk_range_resolve(range, total, start, end, err) != 0)
+		return -1;
+	if (!range->is_index || total == BPK_UNKNOWN || *start < *end)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s %" PRId64 ": outside; there are %" PRIu64, items,
+			range->start, total);
 }

@@ -354,8 +354,7 @@ static uint64_t row_of(const struct bpk_item *item, const struct bpk_slice *slic
 
 	if (item->array->ndimensions < 2)
 		return parts;
-	return parts *
-	       (slice != NULL ? slice->stop[last] - slice->start[last] : item->array->shape[last]);
+	return parts * (slice != NULL ? bpk_slice_length(slice, last) : item->array->shape[last]);
 }
 
 /* "# NAME TYPE SHAPE", of the part that follows, and the frame. */
@@ -374,8 +373,7 @@ static int add_header(struct bpk_rows *rows, const struct bpk_item *item,
 		rc = bpk_buf_printf(&rows->out, err, "-");
 	for (size_t i = 0; rc == 0 && i < array->ndimensions; i++)
 		rc = bpk_buf_printf(&rows->out, err, "%s%" PRIu64, i == 0 ? "" : "x",
-				    slice != NULL ? slice->stop[i] - slice->start[i]
-						  : array->shape[i]);
+				    slice != NULL ? bpk_slice_length(slice, i) : array->shape[i]);
 	if (rc == 0 && item->frame != BPK_UNKNOWN)
 		rc = bpk_buf_printf(&rows->out, err, " frame %" PRIu64, item->frame);
 	bpk_buf_clear(&dtype);

@@ -238,10 +238,13 @@ const struct bpk_opt bpk_opt_name = {
 
 const struct bpk_opt bpk_opt_frames = {
 	.name = "frames",
-	BPK_OPT_VALUE(OPT_RANGE, struct bpk_shared, pick.frames),
-	.metavar = "A:B",
+	BPK_OPT_VALUE(OPT_PART, struct bpk_shared, pick.frames),
+	.metavar = "A:B[:STEP]",
 	.help = "the array in the frames from A up to, not including, B",
-	.more = "As in Python. By default the arrays of all frames are concatenated.",
+	.more = "As in Python: a negative number counts from the end, ::10 is every tenth frame. A "
+		"single number N is that frame, which must be there. By default the arrays of all "
+		"frames are concatenated.",
+	.max = INT64_MAX,
 };
 
 const struct bpk_opt bpk_opt_no_defaults = {

@@ -5,40 +5,12 @@
 
 /* ---- As users write it ---- */
 
-enum { SIDE_TEXT = 48 }; /* two numbers and a colon */
-
-/* An index, which is no range of one: beyond the end there is nothing to be cut off. */
-static int parse_index(const char *text, struct bpk_opt_slice_side *side, struct bpk_err *err)
-{
-	struct bpk_opt_offset offset;
-
-	if (bpk_parse_offset(text, &offset, err) != 0)
-		return bpk_fail(err, BPK_USAGE,
-				"'%s' is not a part of a dimension, expected A:B or N", text);
-	side->is_index = true;
-	side->range = (struct bpk_opt_range){
-		.given = true,
-		.has_start = true,
-		.start = offset.negative ? -(int64_t)offset.distance : (int64_t)offset.distance,
-	};
-	return 0;
-}
-
-/* True for "A:B:STEP", as NumPy has it. */
-static bool has_step(const char *text)
-{
-	const char *colon = strchr(text, ':');
-
-	return colon != NULL && strchr(colon + 1, ':') != NULL;
-}
+enum { SIDE_TEXT = 72 }; /* three numbers and two colons */
 
 static int parse_side(const char *text, struct bpk_opt_slice *slice, struct bpk_err *err)
 {
-	struct bpk_opt_slice_side *side = &slice->sides[slice->count];
+	struct bpk_opt_range *side = &slice->sides[slice->count];
 
-	if (has_step(text))
-		return bpk_fail(err, BPK_USAGE, "'%s' has a step, and steps are not supported",
-				text);
 	if (strcmp(text, "...") == 0) {
 		if (slice->has_ellipsis)
 			return bpk_fail(err, BPK_USAGE, "more than one '...'");
@@ -50,8 +22,7 @@ static int parse_side(const char *text, struct bpk_opt_slice *slice, struct bpk_
 		return bpk_fail(err, BPK_USAGE, "more than %d dimensions",
 				BPK_ARRAY_MAX_DIMENSIONS);
 	slice->count++;
-	return strchr(text, ':') == NULL ? parse_index(text, side, err)
-					 : bpk_parse_range(text, &side->range, err);
+	return bpk_parse_part(text, INT64_MAX, side, err);
 }
 
 int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err *err)
@@ -67,9 +38,10 @@ int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err 
 		for (size = length; size > 0 && text[size - 1] == ' '; size--)
 			;
 		if (size >= sizeof side)
-			return bpk_fail(err, BPK_USAGE,
-					"'%.*s' is not a part of a dimension, expected A:B or N",
-					SIDE_TEXT, text);
+			return bpk_fail(
+				err, BPK_USAGE,
+				"'%.*s' is not a part of a dimension, expected N, A:B or A:B:STEP",
+				SIDE_TEXT, text);
 		memcpy(side, text, size);
 		side[size] = '\0';
 		if (parse_side(side, &slice, err) != 0)
@@ -98,12 +70,13 @@ static int resolve_index(int64_t index, size_t dimension, uint64_t length, uint6
 	return 0;
 }
 
-static int resolve_side(const struct bpk_opt_slice_side *side, size_t dimension, uint64_t length,
+static int resolve_side(const struct bpk_opt_range *side, size_t dimension, uint64_t length,
 			uint64_t *start, uint64_t *stop, struct bpk_err *err)
 {
 	if (!side->is_index)
-		return bpk_range_resolve(&side->range, length, start, stop, err);
-	if (resolve_index(side->range.start, dimension, length, start, err) != 0)
+		return bpk_range_resolve(side, length, start, stop, err);
+	/* beyond the end there is nothing to be cut off */
+	if (resolve_index(side->start, dimension, length, start, err) != 0)
 		return -1;
 	*stop = *start + 1;
 	return 0;
@@ -114,6 +87,7 @@ int bpk_slice_resolve(const struct bpk_opt_slice *slice, const struct bpk_array 
 {
 	size_t before = slice->has_ellipsis ? slice->before_ellipsis : slice->count;
 	size_t count = array->ndimensions;
+	uint64_t length;
 
 	if (slice->count > count)
 		return bpk_fail(err, BPK_USAGE, "the slice has %zu dimensions, the array has %zu",
@@ -126,6 +100,12 @@ int bpk_slice_resolve(const struct bpk_opt_slice *slice, const struct bpk_array 
 		if (resolve_side(&slice->sides[k], i, array->shape[i], &out->start[i],
 				 &out->stop[i], err) != 0)
 			return -1;
+		out->step[i] = slice->sides[k].step;
+		/* nothing behind the last index is read */
+		length = bpk_slice_length(out, i);
+		if (length > 0)
+			out->stop[i] =
+				out->start[i] + (length - 1) * bpk_max_u64(1, out->step[i]) + 1;
 	}
 	return 0;
 }

@@ -388,3 +388,52 @@ array.array("d", [(i * 7919 % 100003) / 1000 for i in range(400000)]).tofile(ope
     [ "$lines" -gt 10000 ]
     head -n "$lines" whole | same - "$out"
 }
+
+@test "--frames and --items take an index, frames a step, in cat, unpack and cmp" {
+    need_numpy
+    "$python" -c 'import numpy as np
+for i in range(9): np.save("x%d.npy" % i, np.arange(4, dtype="f4") + 10 * i)
+a = np.array([np.load("x%d.npy" % i) for i in range(9)])
+for part in "3", "-1", "-9", "::4", "1:9:3", "-3::2", "5:", ":20:7", "::1":
+    sides = [int(n) if n else None for n in part.split(":")]
+    np.atleast_2d(a[sides[0]] if len(sides) == 1 else a[slice(*sides)]).tofile("expected" + part)'
+    for i in 0 1 2 3 4 5 6 7 8; do bpk append -q t.gsd --schema my x=x$i.npy; done
+    quietly bpk pack -q t.gsd
+    for file in t.gsd t.gsd.blp; do
+        for expected in expected*; do
+            bpk cat --name x --frames "${expected#expected}" $file | cmp - "$expected"
+            bpk cat --name x --frames "${expected#expected}" --no-defaults $file | cmp - "$expected"
+        done
+        for index in 9 100 -10; do
+            refuses 1 "^bpk: $file: frames $index: outside; there are 9$" bpk cat --name x --frames $index $file
+        done
+        refuses 1 "it has 9 frames" bpk cat --name x --frames 20:30 $file
+        refuses 64 "'::-1': a step is a number from 1" bpk cat --name x --frames ::-1 $file
+        refuses 64 "'x' is not a range, expected N, A:B or A:B:STEP" bpk cat --name x --frames x $file
+    done
+    quietly bpk unpack --name x --frames ::4 -o f.npy t.gsd.blp
+    "$python" -c 'import numpy as np
+assert (np.load("f.npy") == np.array([np.load("x%d.npy" % i) for i in (0, 4, 8)])).all()'
+    bpk append -q u.gsd --schema my x=x0.npy
+    bpk append -q u.gsd --schema my x=x2.npy
+    bpk cmp --name x --frames ::2 t.gsd t.gsd.blp
+    bpk cmp --name x --frames 0 t.gsd u.gsd
+    status=0
+    bpk cmp --name x --frames 1 t.gsd u.gsd >"$out" || status=$?
+    [ "$status" -eq 5 ]
+
+    data field-f32 4000 a
+    quietly bpk pack -q -t 4 -z 1000 a
+    for index in 0 17 999; do
+        tail -c +$((4 * index + 1)) a | head -c 4 >item
+        bpk cat --items $index a.blp | cmp - item
+        bpk cat --items $((index - 1000)) a.blp | cmp - item
+        bpk pack -q -t 4 <a | cat | bpk cat --items $index | cmp - item
+    done
+    refuses 1 "items 1000: outside; there are 1000$" bpk cat --items 1000 a.blp
+    refuses 1 "items -1001: outside; there are 1000$" bpk cat --items -1001 a.blp
+    bpk pack -q -t 4 <a | cat >piped
+    refuses 1 "items 1000: outside; there are" bash -c 'cat piped | "$BPK" cat --items 1000'
+    refuses 64 "'1:9:2': steps are not supported" bpk cat --items 1:9:2 a.blp
+    refuses 64 "'3' is not a range" bpk cat --bytes 3 a.blp
+}

@@ -38,6 +38,24 @@ np.savez("x.npz", c=a, f=np.asfortranarray(a.astype(">f8")), one=np.float32(3))'
     agree
 }
 
+@test "cat --slice: steps of arrays in chunks of several dimensions, from files and pipes" {
+    need_numpy
+    "$python" -c 'import numpy as np
+np.save("a.npy", np.random.default_rng(3).integers(0, 1 << 40, (70, 50, 30)))'
+    for format in b2frame b2sparse; do
+        quietly bpk pack -q -1 --as-array -F $format --chunk-shape 20,20,20 --block-shape 7,10,20 -o a.$format a.npy
+        echo "15 a.npy $BPK cat a.$format"
+    done >rows
+    agree
+    cat a.b2frame | bpk cat --slice ::3,5,1:20:4 | cmp - <(bpk cat --slice ::3,5,1:20:4 a.npy)
+    # only the chunks of the box are read: another one may be damaged
+    quietly bpk pack -q -1 --as-array -F b2frame --chunk-shape 10,50,30 --block-shape 10,50,30 -o d.b2nd a.npy
+    bpk cat --slice 0:50:10,::7,3 a.npy >expected
+    printf x | dd of=d.b2nd bs=1 seek=$(($(stat -c %s d.b2nd) / 14 * 11)) conv=notrunc status=none
+    refuses 2 "d.b2nd: " bpk cat --slice ::10,::7,3 d.b2nd
+    bpk cat --slice 0:50:10,::7,3 d.b2nd | cmp - expected
+}
+
 @test "cat --slice: a few rows of large blocks" {
     need_numpy
     "$python" -c 'import numpy as np
@@ -67,7 +85,11 @@ for i, part in enumerate((np.s_[7:9], np.s_[59, 9990:30010], np.s_[:, 19999:2000
         [ "$(numbers particles/orientation --slice 1,:2 --frames 1:)" = ' 1 0 ' ]
         [ "$(numbers particles/position --slice 2: | wc -w)" = 0 ]
         [ "$(numbers particles/position --slice ' 1: , :2 ')" = ' 3 4 1 1 ' ]
-        refuses 64 "'0:10:2' has a step" bpk cat --name particles/position --slice 0:10:2 $file
+        [ "$(numbers particles/position --slice ::2,::2)" = "$(numbers particles/position --slice 0:1,0:3:2)" ]
+        refuses 64 "'0:10:-2': a step is a number from 1" bpk cat --name particles/position --slice 0:10:-2 $file
+        refuses 64 "'::0': a step is a number from 1" bpk cat --name particles/position --slice ::0 $file
+        refuses 64 "'1:2:3:4' is not a range" bpk cat --name particles/position --slice 1:2:3:4 $file
+        refuses 64 "'x' is not a range, expected N, A:B or A:B:STEP" bpk cat --name particles/position --slice x $file
         refuses 64 "index 2 leaves dimension 0" bpk cat --name particles/position --slice 2 $file
         refuses 1 "arrays, --slice needs the --name of one" bpk cat --slice 2 $file
     done

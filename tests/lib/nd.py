@@ -65,7 +65,7 @@ def files():
 
 
 def some_side(length):
-    """A random slice of one dimension: empty, beyond its ends, from its end, and others."""
+    """A random slice of one dimension: empty, beyond its ends, from its end, with steps, and others."""
     if length > 0 and random.random() < 0.35:
         return str(random.randrange(-length, length))
     if random.random() < 0.25:
@@ -73,7 +73,10 @@ def some_side(length):
     ends = [random.randrange(-length - 2, length + 3) for _ in range(2)]
     if random.random() < 0.7:
         ends.sort(key=lambda end: end + length if end < 0 else end)
-    return ":".join("" if random.random() < 0.15 else str(end) for end in ends)
+    side = ":".join("" if random.random() < 0.15 else str(end) for end in ends)
+    if random.random() < 0.6:
+        return side
+    return side + ":" + random.choice(["", "1", "2", "3", "7", str(length + 1), "9000000000000000000"])
 
 
 def some_slice(shape):
