@@ -454,6 +454,16 @@ static void init_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishes)
 		c->base.pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE);
 }
 
+bool bpk_choice_line_is_trial(const char *line)
+{
+	static const char *const begins[] = { "tried on ", "  level " }; /* race.c has the second */
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+		is = is || strncmp(line, begins[i], strlen(begins[i])) == 0;
+	return is;
+}
+
 static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, struct bpk_err *err)
 {
 	const struct bpk_recipe *recipe = &choice->recipe;

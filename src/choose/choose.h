@@ -86,8 +86,11 @@ struct bpk_choice {
 	struct bpk_candidate candidates[BPK_CHOICE_CANDIDATES];
 	size_t ncandidates;
 	uint64_t chunk_size; /* a multiple of typesize, or of the wishes' row size */
-	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
+	struct bpk_buf why;  /* lines for people, each ended by a newline; for bpk_buf_clear */
 };
+
+/* True for a line of why that is about the trials, not about their result. */
+bool bpk_choice_line_is_trial(const char *line);
 
 /*
  * Decide by trial on samples spread over source (the first 2 MiB of a pipe, peeked at). raw_size

@@ -153,7 +153,7 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)
 		c->packing.choice.ncandidates = 0;
 	if (c->shared.verbose)
-		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->packing.choice.why));
+		bpk_transfer_note_choice(&c->transfer, &c->packing.choice.why);
 	bpk_encoding_tell_loss(c->args, &c->packing.choice.recipe, bpk_input_name(c->in.path));
 	if (bpk_encoding_divide(&c->args->encoding, c->format, &c->in.info->array,
 				&c->packing.choice, &c->division, err) != 0)
@@ -280,6 +280,8 @@ static void tell_result(const struct bpk_convert *c)
 {
 	uint64_t packed_size = bpk_transfer_output_size(&c->transfer);
 
+	bpk_transfer_tell_result(&c->transfer, c->in.info->stored_size, packed_size,
+				 c->obstacle != NULL ? &c->packing.choice.recipe : NULL);
 	if (c->shared.verbose)
 		bpk_transfer_note_result(&c->transfer, packed_size);
 	if (!c->shared.json)

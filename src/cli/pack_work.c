@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/record.h"
 #include "cli/report.h"
@@ -232,9 +233,11 @@ static void tell_result(const struct bpk_pack *pack)
 	char filters[BPK_PIPELINE_TEXT];
 	uint64_t packed_size;
 
-	if (!shared->verbose && !shared->json && shared->tally == NULL)
+	if (!shared->verbose && !shared->json && shared->tally == NULL && !isatty(STDERR_FILENO))
 		return;
 	packed_size = bpk_transfer_output_size(&pack->transfer);
+	bpk_transfer_tell_result(&pack->transfer, pack->transfer.result.raw_size, packed_size,
+				 &pack->packing.choice.recipe);
 	bpk_tally_done(shared, pack->transfer.result.raw_size, packed_size);
 	if (shared->verbose)
 		bpk_transfer_note_result(&pack->transfer, packed_size);
@@ -254,12 +257,10 @@ static void tell_result(const struct bpk_pack *pack)
 
 static void tell_choice(const struct bpk_pack *pack)
 {
-	const char *name = bpk_input_name(pack->in.path);
-
 	if (pack->cuts.nkinds == 0)
-		bpk_note_lines(name, bpk_buf_view(&pack->packing.choice.why));
+		bpk_transfer_note_choice(&pack->transfer, &pack->packing.choice.why);
 	for (size_t i = 0; i < pack->cuts.nkinds; i++)
-		bpk_note_lines(name, bpk_buf_view(&pack->cuts.kinds[i].why));
+		bpk_transfer_note_choice(&pack->transfer, &pack->cuts.kinds[i].why);
 }
 
 static int open_input(struct bpk_pack *pack, const char *path, struct bpk_err *err)

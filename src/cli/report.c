@@ -126,18 +126,6 @@ void bpk_note(const char *subject, const char *format, ...)
 	print(subject, line, text);
 }
 
-void bpk_note_lines(const char *subject, struct bpk_view text)
-{
-	const char *line = (const char *)text.data, *end = line + text.size;
-
-	for (const char *next; line < end; line = next + 1) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		if (next == NULL)
-			next = end;
-		bpk_note(subject, "%.*s", (int)(next - line), line);
-	}
-}
-
 bool bpk_report_silence(bool now)
 {
 	bool before = silent;

@@ -39,9 +39,6 @@ void bpk_report_difference(void);
 /* Print "bpk: SUBJECT: line" without any consequence. */
 void bpk_note(const char *subject, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for every line of text, each ended by a newline. */
-void bpk_note_lines(const char *subject, struct bpk_view text);
-
 /*
  * Begin to keep failures instead of reporting them: another process reports them. Ends with the
  * last of them, or one without a kind.

@@ -304,6 +304,54 @@ void bpk_transfer_note_result(const struct bpk_transfer *transfer, uint64_t pack
 		 transfer->seconds, rate, bpk_output_name(transfer->target));
 }
 
+/* "zstd 1, bitshuffle 8, " */
+static void describe_recipe(const struct bpk_recipe *recipe, char *out, size_t room)
+{
+	char filters[BPK_PIPELINE_TEXT];
+
+	bpk_pipeline_print(&recipe->pipeline, filters);
+	if (recipe->pipeline.nsteps == 0)
+		snprintf(out, room, "%s %u, ", bpk_codec_name(recipe->codec), recipe->level);
+	else
+		snprintf(out, room, "%s %u, %s %u, ", bpk_codec_name(recipe->codec), recipe->level,
+			 filters, recipe->typesize);
+}
+
+void bpk_transfer_tell_result(const struct bpk_transfer *transfer, uint64_t from, uint64_t to,
+			      const struct bpk_recipe *recipe)
+{
+	const struct bpk_shared *shared = transfer->shared;
+	char a[BPK_SIZE_TEXT], b[BPK_SIZE_TEXT], ratio[BPK_SIZE_TEXT];
+	char how[BPK_PIPELINE_TEXT + 64] = "";
+	bool unpacks = to == transfer->result.raw_size;
+	const char *unit;
+
+	if (shared->quiet || shared->verbose > 0 || shared->json || !isatty(STDERR_FILENO))
+		return;
+	if (recipe != NULL)
+		describe_recipe(recipe, how, sizeof how);
+	bpk_size_text(from, a);
+	bpk_size_text(to, b);
+	unit = strchr(b, ' ');
+	if (unit != NULL && bpk_ends_with(a, unit))
+		a[strlen(a) - strlen(unit)] = '\0';
+	bpk_note(bpk_input_name(transfer->in->path), "%s -> %s (%s), %s%.2f s", a, b,
+		 unpacks ? bpk_ratio_text(to, from, ratio) : bpk_ratio_text(from, to, ratio), how,
+		 transfer->seconds);
+}
+
+void bpk_transfer_note_choice(const struct bpk_transfer *transfer, const struct bpk_buf *why)
+{
+	const char *line = (const char *)why->data, *end = line + why->size, *next;
+
+	for (; line < end; line = next) {
+		next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+		if (transfer->shared->verbose > 1 || !bpk_choice_line_is_trial(line))
+			bpk_note(bpk_input_name(transfer->in->path), "%.*s", (int)(next - line) - 1,
+				 line);
+	}
+}
+
 void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t packed_size)
 {
 	bpk_record_text("output", transfer->target);

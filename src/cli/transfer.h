@@ -169,8 +169,14 @@ uint64_t bpk_transfer_output_size(const struct bpk_transfer *transfer);
 void bpk_transfer_note_unknown_size(const struct bpk_transfer *transfer, uint64_t raw_size,
 				    const char *advice);
 
-/* For -v: sizes, ratio, time, speed. */
+/* For -v: the choice of a recipe, whose lines why has; with -vv also the trials. */
+void bpk_transfer_note_choice(const struct bpk_transfer *transfer, const struct bpk_buf *why);
+
+/* The result: with -v sizes, ratio, time, speed. On a terminal without -v and -q a shorter line,
+ * from one size to another, with the recipe of chunks that were packed or NULL. */
 void bpk_transfer_note_result(const struct bpk_transfer *transfer, uint64_t packed_size);
+void bpk_transfer_tell_result(const struct bpk_transfer *transfer, uint64_t from, uint64_t to,
+			      const struct bpk_recipe *recipe);
 
 /* The same for --json, as members of a record that the caller begins and ends. */
 void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t packed_size);

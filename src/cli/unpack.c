@@ -203,6 +203,7 @@ static void tell_result(const struct bpk_transfer *transfer)
 	if (packed_size == BPK_UNKNOWN)
 		packed_size = transfer->result.packed_size;
 	bpk_tally_done(transfer->shared, transfer->result.raw_size, packed_size);
+	bpk_transfer_tell_result(transfer, packed_size, transfer->result.raw_size, NULL);
 	if (transfer->shared->verbose)
 		bpk_transfer_note_result(transfer, packed_size);
 	if (!transfer->shared->json)

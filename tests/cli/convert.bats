@@ -215,7 +215,7 @@ load lib
     bpk pack a
     refuses 64 'expected a source and a target, 1 was given' bpk convert a.blp
     refuses 64 'expected a source and a target, 3 were given' bpk convert a.blp b.blp c.blp
-    refuses 64 'the suffix of b names no format; give --format' bpk convert a.blp b
+    refuses 64 'the suffix of b names no format .*; give --format' bpk convert a.blp b
     refuses 64 'layout' bpk convert --layout nonesuch a.blp b.blp
     refuses 64 'superchunk-size is for directories' bpk convert --superchunk-size 1M a.blp b.blp
     refuses 64 'json needs standard output' bpk convert --json a.blp -

@@ -388,7 +388,10 @@ load lib
     data field-f64 2000000 a
     bpk pack -v a 2>"$err"
     [ -s "$err" ]
-    says 'zstd'
+    says '^bpk: a: chosen: zstd'
+    [ "$(wc -l <"$err")" -eq 2 ] # and the result
+    bpk pack -f -vv a 2>"$err"
+    says '^bpk: a:   level '
     cp a.blp first
     bpk pack -f a
     same a.blp first

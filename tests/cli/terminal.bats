@@ -75,3 +75,35 @@ try() {
     try verify -v s.blpd
     try info --json s.blpd
 }
+
+# Run bpk on a terminal of N columns; all that it writes is in $out, without carriage returns at ends of lines.
+on_terminal() { # N ARGUMENT...
+    local status=0
+    "$python" "$tests/lib/terminal.py" "$1" "$BPK" "${@:2}" >"$out" || status=$?
+    sed -i 's/\r$//' "$out"
+    return $status
+}
+
+@test "each file that is done gets a line on a terminal, and none elsewhere" {
+    need_python
+    data field-f64 2000000 a
+    data noise 100 b
+    number='[0-9]+(\.[0-9]+)?'
+    on_terminal 80 pack a b
+    grep -qxE "bpk: a: 1.9 -> $number MiB \([0-9]\.[0-9]+\), zstd [0-9], (bit)?shuffle 8, $number s" "$out" || die "$(cat "$out")"
+    grep -qxE "bpk: b: 100 -> [0-9]+ B \(0\.[0-9]+\), zstd [0-9], .*$number s" "$out" || die "$(cat "$out")"
+    [ "$(wc -l <"$out")" -eq 2 ]
+    on_terminal 80 unpack -f a.blp
+    grep -qxE "bpk: a.blp: $number -> 1.9 MiB \([0-9]\.[0-9]+\), $number s" "$out" || die "$(cat "$out")"
+    on_terminal 80 convert a.blp a.b2frame
+    grep -qE '^bpk: a.blp: .* -> .* s$' "$out"
+    for command in "pack -q -f a" "unpack -q -f a.blp" "convert -q -f a.blp a.b2frame" "pack -f --json a"; do
+        on_terminal 80 $command
+        ! grep -q -- '->' "$out" || die "$command" "$(cat "$out")"
+    done
+    on_terminal 80 pack -f -v a
+    [ "$(grep -c '^bpk: a: ' "$out")" -eq 2 ] || die "$(cat "$out")"
+    quietly bpk pack -f a
+    quietly bpk unpack -f a.blp
+    quietly bpk convert -f a.blp a.b2frame
+}
