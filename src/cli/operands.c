@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
@@ -17,6 +18,7 @@ struct course {
 	struct bpk_shared *shared;
 	const struct bpk_each *each;
 	const struct bpk_file *operands;
+	size_t count;
 	char *jobs; /* each->beside->size bytes for each place */
 };
 
@@ -28,6 +30,7 @@ static void *job_at(const struct course *course, unsigned place)
 /* The calls that follow are about operand number; returns its path. */
 static const char *go_to(struct course *course, size_t number)
 {
+	bpk_progress_file(number + 1, course->count);
 	if (course->shared->results != NULL)
 		bpk_results_go_to(course->shared->results, number);
 	course->shared->below = course->operands[number].below;
@@ -130,9 +133,9 @@ static bool run_beside(const struct bpk_shared *shared, struct course *course, s
 void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operands,
 		      const struct bpk_each *each)
 {
-	struct course course = { shared, each, operands->all, NULL };
-	struct bpk_err err = { 0 };
 	size_t count = operands->count;
+	struct course course = { shared, each, operands->all, count, NULL };
+	struct bpk_err err = { 0 };
 
 	if (count > 1) {
 		shared->results = bpk_results_open(operands, &err);

@@ -1,6 +1,7 @@
 /*
  * The progress bar: one line on standard error, drawn over itself, cleared at the end. Called by
- * transfers, changes, tar, messages and signals.
+ * transfers, changes, tar, messages and signals. Of files that are done beside each other the status
+ * is that of one.
  */
 #ifndef BPK_CLI_PROGRESS_H
 #define BPK_CLI_PROGRESS_H
@@ -14,17 +15,28 @@ struct bpk_progress {
 	double started;   /* seconds on a steady clock */
 	double next;      /* when to draw again */
 	bool enabled;
+	bool anywhere; /* not on a terminal alone */
 };
 
 /*
- * Start for one piece of work. With BPK_WHEN_AUTO it shows on a terminal only, after a second, and
- * not when quiet; with BPK_WHEN_ALWAYS at once and anywhere.
+ * Start for one piece of work. With BPK_WHEN_AUTO it shows on a terminal only, after a second, not
+ * when quiet, and not while the process is in the background; with BPK_WHEN_ALWAYS at once and anywhere.
  */
 void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool quiet,
 			const char *name, uint64_t total);
 
 /* The progress of a bpk_flow; arg is a struct bpk_progress. */
 void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done);
+
+/* Number number of count files is in work, from 1: then bar and status tell so. */
+void bpk_progress_file(uint64_t number, uint64_t count);
+
+/* Print a line on standard error: the file in work, and how far it is. Any thread, but no handler of
+ * signals. */
+void bpk_progress_tell(void);
+
+/* Clear the bar for good, before the process ends. Any thread. */
+void bpk_progress_end(void);
 
 /* Clear the bar if one is on the screen, before something else is printed. Any thread. */
 void bpk_progress_hide(void);

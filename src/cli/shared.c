@@ -167,7 +167,7 @@ const struct bpk_opt bpk_opt_progress = {
 	.metavar = "WHEN",
 	.help = "show a progress bar on standard error",
 	.more = "With auto, the default, it appears on a terminal once the work has lasted a "
-		"second.",
+		"second, unless the command is in the background.",
 	.group = GROUP_RUN,
 };
 

@@ -50,9 +50,13 @@ static void *wait_for_signals(void *arg)
 			told(sig);
 			continue;
 		}
+		if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP) {
+			bpk_progress_tell();
+			continue;
+		}
 		dying = true;
 		bpk_signals_drop_all();
-		bpk_progress_hide();
+		bpk_progress_end();
 		die_of(sig);
 	}
 	return NULL;
@@ -60,14 +64,19 @@ static void *wait_for_signals(void *arg)
 
 static void start_waiting(void)
 {
-	static const int awaited[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
+	static const int awaited[] = {
+		SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
+#ifdef SIGINFO
+		SIGINFO,
+#endif
+	};
 	static sigset_t set; /* lives as long as the thread */
 	pthread_t thread;
 	sigset_t before;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof awaited / sizeof awaited[0]; i++)
-		if (!is_ignored(awaited[i]) && (awaited[i] != SIGUSR1 || told != NULL))
+		if (!is_ignored(awaited[i]))
 			sigaddset(&set, awaited[i]);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	if (pthread_create(&thread, NULL, wait_for_signals, &set) == 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
@@ -235,6 +236,8 @@ static void verify_listed(void *arg, size_t number)
 	const struct listed *listed = arg;
 	const struct bpk_file *file = &listed->files->all[number];
 
+	bpk_progress_file(number + 1, listed->files->count);
+
 	if (file->is_found && file->is_dataset)
 		verify_found(listed->args, file->path);
 	else
@@ -293,8 +296,10 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 		     : bpk_files_name(&args->shared, named, count, &files, err);
 	if (rc == 0 && gathers)
 		verify_files(args, &files);
-	for (size_t i = 0; rc == 0 && !gathers && i < files.count; i++)
+	for (size_t i = 0; rc == 0 && !gathers && i < files.count; i++) {
+		bpk_progress_file(i + 1, files.count);
 		verify_operand(args, files.all[i].path);
+	}
 	bpk_files_clear(&files);
 	return rc;
 }

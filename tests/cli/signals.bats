@@ -98,3 +98,53 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
     [ "$status" -eq 1 ] || die "status $status"
     [[ "$said" == "bpk: standard output: "*"File too large" ]] || die "$said"
 }
+
+# The process has a thread that waits for signals, in which it will take SIGUSR1.
+starts_thread() { [ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ]; }
+
+# SIGUSR1 until a line of the status is there; SECONDS of its work are no matter.
+ask_status() {
+    kill -USR1 $pid 2>/dev/null
+    sleep 0.05
+    grep -q "$1" "$err"
+}
+
+@test "SIGUSR1 asks for a line of status, and disturbs nothing" {
+    data noise 3000000 a
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    (cat a; until [ -e "$BATS_TEST_TMPDIR/go" ]; do sleep 0.05; done; cat a) >"$BATS_TEST_TMPDIR/in" &
+    feeder=$!
+    env --default-signal=USR1 "$BPK" pack -q -T 2 -z 64K -o out.blp - <"$BATS_TEST_TMPDIR/in" 2>"$err" &
+    pid=$!
+    eventually has_draft
+    eventually ask_status '^bpk: standard input: [0-9.]* [KM]iB, .*/s, ratio [0-9.]*$'
+    for i in $(seq 50); do kill -USR1 $pid; done # reads and writes go on
+    touch "$BATS_TEST_TMPDIR/go"
+    wait $pid
+    ! grep -v '^bpk: standard input: ' "$err" || die "$(cat "$err")"
+    cat a a | same - <(bpk cat out.blp)
+}
+
+@test "SIGUSR1: unpack, verify, cmp, convert and append, with numbers of files" {
+    data noise 3000000 a
+    bpk pack -q -z 64K a
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    for row in "unpack -f -o u -" "verify a.blp -" "cmp - a.blp" "convert - c.b2frame" "append a.blp -"; do
+        rm -f "$BATS_TEST_TMPDIR/go" c.b2frame
+        cp a.blp copy
+        [[ $row == append* ]] && cp a copy
+        (head -c 2000000 copy; until [ -e "$BATS_TEST_TMPDIR/go" ]; do sleep 0.05; done
+            tail -c +2000001 copy) >"$BATS_TEST_TMPDIR/in" &
+        feeder=$!
+        # shellcheck disable=SC2086 # words
+        env --default-signal=USR1 "$BPK" $row <"$BATS_TEST_TMPDIR/in" 2>"$err" >"$out" &
+        pid=$!
+        eventually starts_thread
+        want='standard input: .*ratio'
+        [[ $row == verify* ]] && want='(2/2) standard input: .*ratio'
+        [[ $row == [ca][op]* ]] && want='^bpk: no data are in work yet$' # it gathers a window first
+        eventually ask_status "$want"
+        touch "$BATS_TEST_TMPDIR/go"
+        wait $pid || die "$row: $?" "$(cat "$err")"
+    done
+}

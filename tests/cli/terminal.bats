@@ -107,3 +107,36 @@ on_terminal() { # N ARGUMENT...
     quietly bpk unpack -f a.blp
     quietly bpk convert -f a.blp a.b2frame
 }
+
+@test "the bar counts files, is cleared at an interrupt, and leaves the terminal to others from the background" {
+    need_python
+    data noise 3000000 a
+    cp a b
+    on_terminal 100 pack --progress always -f -T 1 -z 64K a b
+    tr '\r' '\n' <"$out" | grep -qE '^ *[0-9]+ % of 2.9 MiB, .*  \(1/2\) a *$' || die "$(cat "$out")"
+    tr '\r' '\n' <"$out" | grep -qE '  \(2/2\) b *$' || die "$(cat "$out")"
+    on_terminal 100 pack --progress always -f -z 64K a
+    ! grep -q '(1/1)' "$out"
+    # an archive that comes for two seconds, in the foreground and in the background
+    mkfifo pipe
+    size=$(stat -c %s a.blp)
+    slowly() { for i in $(seq 0 150000 "$size"); do tail -c +$((i + 1)) a.blp | head -c 150000; sleep 0.1; done; }
+    unpack="'$BPK' unpack -f -o c - <pipe"
+    slowly >pipe &
+    "$python" "$tests/lib/terminal.py" 100 bash -c "$unpack" >"$out"
+    tr '\r' '\n' <"$out" | grep -q '/s, .*standard input *$' || die "$(cat "$out")"
+    slowly >pipe &
+    "$python" "$tests/lib/terminal.py" 100 bash -m -c "$unpack & wait" >"$out"
+    ! grep -q '/s, ' "$out" || die "$(cat "$out")"
+    # an interrupt, once the bar is there
+    (head -c 2000000 a.blp; exec sleep 30) >pipe &
+    feeder=$!
+    status=0
+    "$python" "$tests/lib/terminal.py" 100 bash -c "
+        env --default-signal=INT '$BPK' unpack --progress always -f -o d - <pipe & pid=\$!
+        sleep 1; kill -INT \$pid; wait \$pid" >"$out" || status=$?
+    kill $feeder
+    [ "$status" -eq 130 ] || die "$status"
+    tr '\r' '\n' <"$out" | grep -q 'standard input *$' || die "$(cat "$out")"
+    [ -z "$(tr '\r' '\n' <"$out" | tail -n 1 | tr -d ' ')" ] || die "$(cat "$out")"
+}
