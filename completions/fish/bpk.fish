@@ -164,6 +164,7 @@ complete -c bpk -n '__fish_seen_subcommand_from cmp' -l json -d 'print results a
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -s h -l help -d 'print this help'
 complete -c bpk -n '__fish_seen_subcommand_from info' -l stats -d 'unpack the arrays of numbers, and print their statistics'
 complete -c bpk -n '__fish_seen_subcommand_from info' -l name -x -d 'with --stats: only those of the array NAME'
+complete -c bpk -n '__fish_seen_subcommand_from info' -l columns -x -d 'fit the list into N columns'
 complete -c bpk -n '__fish_seen_subcommand_from info' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from info' -l connections -x -d 'send N requests at a time for a URL (default 8)'
 complete -c bpk -n '__fish_seen_subcommand_from info' -l timeout -x -d 'give a URL up after SECONDS without data (default 60)'

@@ -86,10 +86,45 @@ static const char *fit_filters(char filters[BPK_FILTERS_TEXT])
 	return filters;
 }
 
+/* The columns that a narrow list leaves out, the first one first. */
+enum { CHECKSUM, TYPE, FILTER, CODEC, NDROPPED };
+static const size_t widths[NDROPPED] = {
+	[CHECKSUM] = 10, [TYPE] = 6, [FILTER] = FILTERS_WIDTH + 2, [CODEC] = 9
+};
+enum { WIDTH_KEPT = 8 + 12 + 12 + 9 + 2 };
+
+static unsigned nleft_out; /* of these columns */
+
+void bpk_describe_fit(size_t columns, size_t name)
+{
+	size_t width = WIDTH_KEPT + name;
+
+	nleft_out = 0;
+	for (size_t i = 0; i < NDROPPED; i++)
+		width += widths[i];
+	while (columns > 0 && width > columns && nleft_out < NDROPPED)
+		width -= widths[nleft_out++];
+}
+
+/* The columns behind the numbers, as far as there is room for them. */
+static void print_rest(const char *type, const char *codec, const char *filter,
+		       const char *checksum, const char *name)
+{
+	if (nleft_out <= TYPE)
+		printf("  %4s", type);
+	if (nleft_out <= CODEC)
+		printf("  %-7s", codec);
+	if (nleft_out <= FILTER)
+		printf("  %-*s", FILTERS_WIDTH, filter);
+	if (nleft_out <= CHECKSUM)
+		printf("  %-8s", checksum);
+	printf("  %s\n", name);
+}
+
 void bpk_describe_titles(void)
 {
-	printf("%8s %11s %11s %8s  %4s  %-7s  %-*s  %-8s  %s\n", "Chunks", "Packed", "Raw", "Ratio",
-	       "Type", "Codec", FILTERS_WIDTH, "Filter", "Checksum", "Name");
+	printf("%8s %11s %11s %8s", "Chunks", "Packed", "Raw", "Ratio");
+	print_rest("Type", "Codec", "Filter", "Checksum", "Name");
 }
 
 static void print_line(uint64_t chunks, uint64_t packed, uint64_t raw)
@@ -114,18 +149,19 @@ void bpk_describe_line(const struct bpk_input *in)
 
 	print_line(info->chunks.count, info->stored_size, bpk_describe_raw_size(info));
 	bpk_describe_filters(first_chunk(info), filters);
-	printf("  %4s  %-7s  %-*s  %-8s  %s\n",
-	       count_text(info->chunks.typesize > 0 ? info->chunks.typesize : BPK_UNKNOWN,
-			  typesize),
-	       bpk_describe_codec(first_chunk(info)), FILTERS_WIDTH, fit_filters(filters),
-	       info->chunks.checksum->name, bpk_printable(bpk_input_name(in->path), &name));
+	print_rest(count_text(info->chunks.typesize > 0 ? info->chunks.typesize : BPK_UNKNOWN,
+			      typesize),
+		   bpk_describe_codec(first_chunk(info)), fit_filters(filters),
+		   info->chunks.checksum->name, bpk_printable(bpk_input_name(in->path), &name));
 }
 
 void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint64_t raw)
 {
+	char name[BPK_SIZE_TEXT + 8];
+
 	print_line(chunks, packed, raw);
-	printf("  %4s  %-7s  %-*s  %-8s  %" PRIu64 " files\n", "", "", FILTERS_WIDTH, "", "",
-	       files);
+	snprintf(name, sizeof name, "%" PRIu64 " files", files);
+	print_rest("", "", "", "", name);
 }
 
 /* ---- fields ---- */

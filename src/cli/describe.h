@@ -29,6 +29,10 @@ const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[B
  * padding, the size of the array. */
 uint64_t bpk_describe_raw_size(const struct bpk_info *info);
 
+/* Leave out columns of the list so that it fits into so many columns of a terminal beside names of
+ * name bytes, as far as it can; the numbers and the name stay. 0: all fit. */
+void bpk_describe_fit(size_t columns, size_t name);
+
 /* One line of a list of archives; the line of titles above it; the line of totals below. */
 void bpk_describe_titles(void);
 void bpk_describe_line(const struct bpk_input *in);

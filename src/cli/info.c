@@ -1,5 +1,7 @@
 /* bpk info: describe archives. Called by main through the table of commands. */
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/content.h"
@@ -12,6 +14,7 @@
 struct info_args {
 	struct bpk_shared shared;
 	bool stats;
+	uint64_t columns; /* BPK_UNKNOWN: those of the terminal */
 };
 
 static const struct bpk_opt opt_stats = {
@@ -30,16 +33,34 @@ static const struct bpk_opt opt_name = {
 	.help = "with --stats: only those of the array NAME",
 };
 
+static const struct bpk_opt opt_columns = {
+	.name = "columns",
+	BPK_OPT_VALUE(OPT_U64, struct info_args, columns),
+	.metavar = "N",
+	.help = "fit the list into N columns",
+	.more = "Checksum, element size, filter and codec are left out, in this order, until the "
+		"names have room. The default is the width of the terminal; elsewhere, and with 0, "
+		"all are printed.",
+	.group = GROUP_RUN,
+	.max = UINT16_MAX,
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_stats,           &opt_name,
-	&bpk_opt_format_read, BPK_OPTS_REMOTE,
-	&bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_verbose,     &bpk_opt_json,
-	&bpk_opt_help,        NULL,
+	&opt_stats,
+	&opt_name,
+	&opt_columns,
+	&bpk_opt_format_read,
+	BPK_OPTS_REMOTE,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_verbose,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 /* The chunks of arrays are described as stored. */
-static const struct info_args defaults = { .shared.as_stored = true };
+static const struct info_args defaults = { .shared.as_stored = true, .columns = BPK_UNKNOWN };
 
 /* All that were looked at so far. */
 struct survey {
@@ -418,6 +439,20 @@ static void info_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
+/* Fit the list to the terminal, or to the columns that the user gave. */
+static void fit_list(const struct info_args *args, char *const *operands, size_t count)
+{
+	uint64_t columns = args->columns;
+	struct winsize size;
+	size_t longest = strlen(bpk_input_name("-"));
+
+	if (columns == BPK_UNKNOWN)
+		columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	for (size_t i = 0; i < count; i++)
+		longest = bpk_max_u64(i == 0 ? 0 : longest, strlen(bpk_input_name(operands[i])));
+	bpk_describe_fit((size_t)columns, longest);
+}
+
 static void run_info(void *arg, char **operands, size_t count)
 {
 	struct info_args *args = arg;
@@ -430,6 +465,7 @@ static void run_info(void *arg, char **operands, size_t count)
 	}
 	if (args->stats && args->shared.verbose == 0)
 		args->shared.verbose = 1;
+	fit_list(args, operands, count);
 	bpk_input_each(operands, count, info_one, &survey);
 	if (survey.files > 1 && survey.shared->verbose == 0 && !survey.shared->json)
 		bpk_describe_totals(survey.files, survey.chunks, survey.packed, survey.raw);

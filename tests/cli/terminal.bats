@@ -140,3 +140,23 @@ on_terminal() { # N ARGUMENT...
     tr '\r' '\n' <"$out" | grep -q 'standard input *$' || die "$(cat "$out")"
     [ -z "$(tr '\r' '\n' <"$out" | tail -n 1 | tr -d ' ')" ] || die "$(cat "$out")"
 }
+
+@test "info fits its list into the terminal, or into --columns" {
+    need_python
+    data field-f64 200000 a
+    bpk pack -q a
+    bpk info a.blp >whole
+    grep -q 'Ratio *Type *Codec *Filter *Checksum *Name$' whole
+    for columns in 200 95 80 70 60 40; do
+        on_terminal $columns info a.blp a.blp
+        bpk info --columns $columns a.blp a.blp >given
+        same "$out" given
+        [ $columns -lt 60 ] || ! grep -qE ".{$((columns + 1))}" given || die "$columns" "$(cat given)"
+        grep -q ' a.blp$' given
+    done
+    bpk info --columns 80 a.blp | grep -q 'Ratio *Codec *Filter *Name$'
+    bpk info --columns 0 a.blp | same - whole
+    on_terminal 200 info a.blp
+    same "$out" whole
+    refuses 64 "" bpk info --columns x a.blp
+}
