@@ -1,5 +1,5 @@
-/* The progress bar on standard error, drawn only on a terminal, and the line of status that a signal
- * asks for. Jobs and archives report to it. */
+/* The progress bar on standard error, drawn only on a terminal, and the line of status that a
+ * signal asks for. Jobs and archives report to it. */
 #include "cli/progress.h"
 
 #include <inttypes.h>
@@ -70,8 +70,8 @@ static const char *file_text(uint64_t file, uint64_t files, char out[BPK_SIZE_TE
 	return out;
 }
 
-/* A process in the background leaves the terminal to others. One that has no terminal of its own may
- * write to any. */
+/* A process in the background leaves the terminal to others. One that has no terminal of its own
+ * may write to any. */
 static bool is_in_background(void)
 {
 	pid_t owner = tcgetpgrp(STDERR_FILENO);

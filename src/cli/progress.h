@@ -1,7 +1,7 @@
 /*
  * The progress bar: one line on standard error, drawn over itself, cleared at the end. Called by
- * transfers, changes, tar, messages and signals. Of files that are done beside each other the status
- * is that of one.
+ * transfers, changes, tar, messages and signals. Of files that are done beside each other the
+ * status is that of one.
  */
 #ifndef BPK_CLI_PROGRESS_H
 #define BPK_CLI_PROGRESS_H
@@ -20,7 +20,8 @@ struct bpk_progress {
 
 /*
  * Start for one piece of work. With BPK_WHEN_AUTO it shows on a terminal only, after a second, not
- * when quiet, and not while the process is in the background; with BPK_WHEN_ALWAYS at once and anywhere.
+ * when quiet, and not while the process is in the background; with BPK_WHEN_ALWAYS
+ * at once and anywhere.
  */
 void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool quiet,
 			const char *name, uint64_t total);
@@ -31,8 +32,8 @@ void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done);
 /* Number number of count files is in work, from 1: then bar and status tell so. */
 void bpk_progress_file(uint64_t number, uint64_t count);
 
-/* Print a line on standard error: the file in work, and how far it is. Any thread, but no handler of
- * signals. */
+/* Print a line on standard error: the file in work, and how far it is. Any thread, but no handler
+ * of signals. */
 void bpk_progress_tell(void);
 
 /* Clear the bar for good, before the process ends. Any thread. */

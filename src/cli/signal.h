@@ -9,7 +9,8 @@
  * Begin, before the first draft and the first thread; later calls do nothing. INT, TERM and HUP are
  * blocked in this and all later threads and taken by a waiting one, which drops all drafts, undoes
  * all uncommitted changes, and dies of the signal. At USR1, and at INFO where the system has it, it
- * prints a line of status; no call of the system is interrupted by that. PIPE is ignored, so it arrives as EPIPE. Signals
+ * prints a line of status; no call of the system is interrupted by that.
+ * PIPE is ignored, so it arrives as EPIPE. Signals
  * that the parent ignored stay ignored. If no thread can be started, the signals keep their default
  * action.
  */

@@ -113,6 +113,8 @@ END
     refuses 1 '^bpk: none.gsd: cannot open: No such file or directory$' bpk truncate --frames 1 none.gsd
     echo text >a
     refuses 1 '^bpk: a: is not a raw GSD file, --frames needs one$' bpk truncate --frames 1 a
+}
+
 @test "truncate: one unit, not none and not two" {
     data text 500 a
     quietly bpk pack a
