@@ -123,7 +123,8 @@ static int part_of(const struct reading *r, const struct bpk_array *array, struc
 		return -1;
 	for (size_t i = 0; i < part->ndimensions; i++)
 		if (r->narrowed[i]) {
-			part->start[i] += (part->stop[i] - part->start[i]) / 2;
+			part->start[i] +=
+				bpk_slice_length(part, i) / 2 * bpk_max_u64(1, part->step[i]);
 			part->stop[i] = part->start[i] + 1;
 		}
 	return 0;
@@ -143,8 +144,8 @@ static size_t shape_of(const struct bpk_slice *part, uint64_t shape[BPK_ARRAY_MA
 	size_t n = 0;
 
 	for (size_t i = 0; i < part->ndimensions; i++)
-		if (part->stop[i] - part->start[i] != 1)
-			shape[n++] = part->stop[i] - part->start[i];
+		if (bpk_slice_length(part, i) != 1)
+			shape[n++] = bpk_slice_length(part, i);
 	return n;
 }
 
@@ -238,7 +239,7 @@ static void choose_grid(struct reading *r, const struct bpk_slice *part)
 	r->plot->x_title = "column";
 	r->plot->y_title = "row";
 	for (size_t i = 0; left > 0; i++)
-		if (part->stop[i] - part->start[i] != 1) {
+		if (bpk_slice_length(part, i) != 1) {
 			r->narrowed[i] = true;
 			left--;
 		}
@@ -316,7 +317,7 @@ static int add_middle(const struct reading *r, const struct bpk_slice *part, str
 	for (size_t i = 0; rc == 0 && any && i < part->ndimensions; i++) {
 		if (i > 0)
 			rc = bpk_buf_printf(title, err, ",");
-		if (rc == 0 && part->stop[i] - part->start[i] == 1)
+		if (rc == 0 && bpk_slice_length(part, i) == 1)
 			rc = bpk_buf_printf(title, err, "%" PRIu64, part->start[i]);
 		else if (rc == 0)
 			rc = bpk_buf_printf(title, err, ":");

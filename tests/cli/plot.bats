@@ -79,6 +79,9 @@ says() { # SVG TEXT
     says v.svg 'v.npy: data &lt;f8 7 x 12 x 13, [3,:,:]'
     quietly bpk plot --slice :,2,1:9 -o s.svg v.npy
     shows s.svg v.npy 'cells=a[:,2,1:9]'
+    quietly bpk plot -f --slice ::3,::2,1:9:3 -o s.svg v.npy
+    shows s.svg v.npy 'cells=a[3,::2,1:9:3]'
+    says s.svg 'v.npy: data &lt;f8 7 x 12 x 13, [3,:,:]'
 }
 
 @test "plot: an array of several dimensions in an archive" {
@@ -90,6 +93,8 @@ says() { # SVG TEXT
     shows a.svg a.npy cells=a
     quietly bpk plot --slice 3 -o b.svg a.b2frame
     shows b.svg a.npy 'low-0=a[3]'
+    quietly bpk plot -f --slice ::10,::6 -o b.svg a.b2frame
+    shows b.svg a.npy 'cells=a[::10,::6]'
 }
 
 @test "plot: positions are counted in cells of x and y" {
