@@ -40,6 +40,19 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err);
 struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 				     const struct bpk_chunk_header *header);
 
+/*
+ * Is the packing still open? It is as long as the archive holds fewer than size bytes, in one chunk
+ * that is packed as a trial on these bytes decides, or no bytes: all of them are recompressed when
+ * more are added. Archives of arrays are decided.
+ */
+int bpk_archive_is_undecided(struct bpk_archive *archive, uint64_t size, bool *is,
+			     struct bpk_err *err);
+
+/* Choose the packing by trial on source, as if the archive had no chunks, with elements of typesize
+ * (BPK_AUTO: any) where the wishes leave it open. packing was chosen before, or is zeroed. */
+int bpk_archive_choose_anew(struct bpk_archive *archive, struct bpk_source *source, int typesize,
+			    struct bpk_packing *packing, struct bpk_err *err);
+
 /* Raw bytes of the last chunk that are recompressed when chunks of chunk_size are added. */
 uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size);
 

@@ -14,6 +14,7 @@ enum {
 	HEAD_SLACK = 1024, /* bytes in a first chunk, for the counts that will change there */
 	SAMPLES = 14,      /* compared between both ends, when the following begins */
 	SAMPLES_AGAIN = 2, /* compared before each commit: some milliseconds */
+	TRIAL = 4 << 20,   /* bytes that decide on the packing, where a first chunk is larger */
 };
 
 /* One appending in rounds. */
@@ -22,6 +23,8 @@ struct appending {
 	struct bpk_followed file; /* the file that grows; without a path nothing is followed */
 	struct bpk_feed feed;
 	struct bpk_packing packing;
+	bool undecided; /* all bytes are recompressed by another trial when more come */
+	int typesize;   /* of an empty archive's elements; BPK_AUTO: it records none */
 	struct bpk_rounds *rounds;
 };
 
@@ -102,9 +105,83 @@ static int mend_head(struct appending *a, struct bpk_err *err)
 
 /* ---- rounds ---- */
 
-static int append_round(struct appending *a, struct bpk_err *err)
+/* Bytes at the beginning that decide on the packing. */
+static uint64_t trial_size(const struct appending *a)
 {
-	uint64_t before = a->feed.position;
+	return bpk_min_u64(a->packing.choice.chunk_size, TRIAL);
+}
+
+/* Choose the packing: the archive's content decides, or else the file as it is now, unless it is
+ * still small. source is NULL for input that is yet to come. */
+static int decide(struct appending *a, struct bpk_source *source, struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(a->archive);
+
+	a->typesize = BPK_AUTO;
+	if (info->raw_size == 0 && info->chunks.typesize > 1 &&
+	    info->chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE)
+		a->typesize = (int)info->chunks.typesize;
+	if (bpk_archive_choose(a->archive, source, &a->packing, err) != 0 ||
+	    bpk_archive_is_undecided(a->archive, trial_size(a), &a->undecided, err) != 0)
+		return -1;
+	if (!a->undecided || source == NULL)
+		return 0;
+	a->undecided = bpk_source_size(source) < trial_size(a);
+	return bpk_archive_choose_anew(a->archive, source, a->typesize, &a->packing, err);
+}
+
+/* Read the round's bytes behind those of the archive, up to the size of a trial. */
+static int gather(struct appending *a, struct bpk_buf *all, struct bpk_err *err)
+{
+	size_t size = (size_t)trial_size(a), got = 1;
+	struct bpk_source *source = NULL;
+	int rc = bpk_buf_reserve(all, size, err) != 0
+			 ? bpk_archive_subject(a->archive, err)
+			 : bpk_archive_read(a->archive, 0, bpk_archive_info(a->archive)->raw_size,
+					    all, err);
+
+	if (rc == 0)
+		rc = bpk_feed_source(&a->feed, &source, err);
+	while (rc == 0 && got > 0 && all->size < size) {
+		got = 0;
+		rc = bpk_source_read(source, bpk_span(all->data + all->size, size - all->size),
+				     &got, err);
+		all->size += got;
+	}
+	bpk_source_close(source);
+	return rc;
+}
+
+/* Choose for all bytes up to now, and append those that are new. */
+static int append_undecided(struct appending *a, struct bpk_err *err)
+{
+	size_t held = (size_t)bpk_archive_info(a->archive)->raw_size;
+	struct bpk_source *source = NULL, *added = NULL;
+	struct bpk_buf all = { 0 };
+	struct bpk_flow_result result;
+	int rc = gather(a, &all, err);
+
+	if (rc == 0)
+		rc = bpk_source_of_memory(bpk_buf_view(&all), &source, err);
+	if (rc == 0)
+		rc = bpk_source_of_memory(bpk_view(all.data + held, all.size - held), &added, err);
+	if (rc == 0)
+		rc = bpk_archive_choose_anew(a->archive, source, a->typesize, &a->packing, err);
+	a->packing.slack = slack_for(a, true);
+	if (rc == 0)
+		rc = bpk_archive_append(a->archive, added, NULL, &a->packing, &result, err);
+	a->undecided = all.size < trial_size(a);
+	/* a round that is due goes on behind the trial's bytes */
+	if (a->feed.round.limit != BPK_UNKNOWN && a->feed.position < a->feed.round.limit)
+		bpk_archive_ask_commit();
+	bpk_source_close(added);
+	bpk_source_close(source);
+	bpk_buf_clear(&all);
+	return rc;
+}
+
+static int append_decided(struct appending *a, struct bpk_err *err)
+{
 	struct bpk_source *source = NULL;
 	struct bpk_flow_result result;
 	int rc;
@@ -113,12 +190,20 @@ static int append_round(struct appending *a, struct bpk_err *err)
 		return bpk_archive_subject(a->archive, err);
 	a->packing.slack = slack_for(a, bpk_archive_info(a->archive)->chunks.count < 2);
 	rc = bpk_archive_append(a->archive, source, NULL, &a->packing, &result, err);
+	bpk_source_close(source);
+	return rc;
+}
+
+static int append_round(struct appending *a, struct bpk_err *err)
+{
+	uint64_t before = a->feed.position;
+	int rc = a->undecided ? append_undecided(a, err) : append_decided(a, err);
+
 	/* the file may have been rewritten, and the bytes of this round may be of another run */
 	if (rc == 0 && a->feed.follows && !a->file.mend)
 		rc = bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, err);
 	if (rc == 0)
 		rc = commit(a, a->feed.position - before, err);
-	bpk_source_close(source);
 	return rc;
 }
 
@@ -194,7 +279,7 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 	int rc = check_inputs(archive, paths, count, err);
 
 	if (rc == 0)
-		rc = bpk_archive_choose(archive, NULL, &a.packing, err);
+		rc = decide(&a, NULL, err);
 	options.chunk_size = a.packing.choice.chunk_size;
 	if (rc == 0)
 		rc = bpk_feed_open(&a.feed, paths, count, &options, err);
@@ -300,7 +385,7 @@ static int follow(struct appending *a, struct bpk_source *source,
 		  const struct bpk_follow_options *end, struct bpk_err *err)
 {
 	struct bpk_feed_options options = { .end = *end };
-	int rc = bpk_archive_choose(a->archive, source, &a->packing, err);
+	int rc = decide(a, source, err);
 
 	options.chunk_size = a->packing.choice.chunk_size;
 	options.start = bpk_archive_info(a->archive)->raw_size;

@@ -2,6 +2,8 @@
  * leaves it open. Called by the files of archive that add or replace chunks. */
 #include "archive/chunks.h"
 
+static const struct bpk_chunk_header no_example = { .memcpyed = true, .typesize = 1 };
+
 /* Stored, special and empty chunks show no recipe. */
 static bool says_how(const struct bpk_chunk_header *header)
 {
@@ -14,7 +16,7 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 	struct bpk_chunk_header *example = &archive->example;
 	struct bpk_archive_chunk last;
 
-	*example = (struct bpk_chunk_header){ .memcpyed = true, .typesize = 1 };
+	*example = no_example;
 	if (info->chunks.has_first)
 		*example = info->chunks.first;
 	if (!says_how(example) && info->chunks.count > 1 && info->raw_size > 0) {
@@ -123,16 +125,25 @@ static bool has_elements(const struct bpk_archive *archive)
 		info->chunks.count > (bpk_archive_short_size(archive, info->chunks.size) > 0));
 }
 
+/* The wishes for chunks of this archive. */
+static struct bpk_wishes wishes_for(const struct bpk_archive *archive)
+{
+	uint64_t chunk_size = bpk_archive_info(archive)->chunks.size;
+	struct bpk_wishes wishes = archive->options.wishes;
+
+	wishes.extended = archive->format->extended_chunks;
+	wishes.chunk_size = chunk_size == BPK_UNKNOWN ? 0 : chunk_size;
+	return wishes;
+}
+
 /* Choose by trial. The element size and the filters of an example are kept. */
 static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
 			   struct bpk_choice *choice, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
-	struct bpk_wishes wishes = archive->options.wishes;
+	struct bpk_wishes wishes = wishes_for(archive);
 	struct bpk_recipe like = bpk_recipe_like(&archive->example);
 
-	wishes.extended = archive->format->extended_chunks;
-	wishes.chunk_size = info->chunks.size == BPK_UNKNOWN ? 0 : info->chunks.size;
 	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
 		wishes.typesize = (int)like.typesize;
 	else if (wishes.typesize == BPK_AUTO && has_elements(archive) &&
@@ -186,4 +197,72 @@ int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
 	    options->hooks.chosen(options->hooks_arg, &choice->recipe, err) == 0)
 		return 0;
 	return bpk_archive_subject(archive, err);
+}
+
+/* ---- A first chunk that is not full ---- */
+
+int bpk_archive_choose_anew(struct bpk_archive *archive, struct bpk_source *source, int typesize,
+			    struct bpk_packing *packing, struct bpk_err *err)
+{
+	struct bpk_wishes wishes = wishes_for(archive);
+
+	if (wishes.typesize == BPK_AUTO)
+		wishes.typesize = typesize;
+	bpk_buf_clear(&packing->choice.why);
+	if (bpk_choose(source, bpk_source_size(source), &wishes, &packing->choice, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (wishes.chunk_size > 0)
+		packing->choice.chunk_size = wishes.chunk_size;
+	return 0;
+}
+
+/* True if a chunk with this header may come from the choice. */
+static bool is_of_choice(const struct bpk_chunk_header *header, const struct bpk_choice *choice)
+{
+	const struct bpk_recipe *recipe = &choice->recipe;
+	struct bpk_recipe like = bpk_recipe_like(header);
+	bool same = like.typesize == recipe->typesize &&
+		    bpk_pipeline_equal(&like.pipeline, &recipe->pipeline);
+
+	for (size_t i = 0; i < choice->ncandidates && !same; i++)
+		same = like.typesize == choice->candidates[i].typesize &&
+		       bpk_pipeline_equal(&like.pipeline, &choice->candidates[i].pipeline);
+	return same && like.codec == recipe->codec && like.dictionary == recipe->dictionary &&
+	       (header->block_size >= header->raw_size || header->block_size == recipe->block_size);
+}
+
+/* *is: the archive's one chunk is packed as a trial on its content decides. */
+static int is_by_trial(struct bpk_archive *archive, bool *is, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_archive_info(archive)->raw_size;
+	struct bpk_packing packing = { 0 };
+	struct bpk_source *source = NULL;
+	struct bpk_buf content = { 0 };
+	int rc;
+
+	*is = !says_how(&archive->example);
+	if (*is)
+		return 0;
+	rc = bpk_archive_read(archive, 0, raw_size, &content, err);
+	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&content), &source, err) != 0)
+		rc = bpk_archive_subject(archive, err);
+	if (rc == 0)
+		rc = bpk_archive_choose_anew(archive, source, BPK_AUTO, &packing, err);
+	*is = rc == 0 && is_of_choice(&archive->example, &packing.choice);
+	bpk_buf_clear(&packing.choice.why);
+	bpk_source_close(source);
+	bpk_buf_clear(&content);
+	return rc;
+}
+
+int bpk_archive_is_undecided(struct bpk_archive *archive, uint64_t size, bool *is,
+			     struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+
+	*is = info->raw_size == 0 && info->array.type == NULL;
+	if (info->raw_size == 0 || info->raw_size >= size || info->chunks.count > 1 ||
+	    info->array.type != NULL || archive->options.lossy)
+		return 0;
+	return is_by_trial(archive, is, err);
 }

@@ -330,3 +330,144 @@ counted() {
         bpk pack -f -z 16K f
     done
 }
+
+# Bytes of the packed chunks of an archive; holes of a frame are not among them.
+packed_bytes() {
+    bpk info -vv --json "$1" >"$out.info"
+    json "$out.info" 'sum(c["packed_size"] for c in x["chunks"])'
+}
+
+# The archive has at most 3% more packed bytes than pack makes of f.
+as_small_as_pack() {
+    local wanted got
+    bpk pack -q -f -F "$1" -o packed."${suffix[$1]}" f
+    wanted=$(packed_bytes packed."${suffix[$1]}")
+    got=$(packed_bytes "$archive")
+    [ "$got" -le $((wanted + wanted * 3 / 100 + 1024)) ] || die "$got packed bytes, pack needs $wanted"
+    rm -rf packed."${suffix[$1]}"
+}
+
+# A text head and numbers of 4 bytes, as in a DCD: the first bytes call for other filters.
+head_and_numbers() {
+    seq 1 100
+    "$BPK_MAKE_DATA" field-f32 2500000
+}
+
+grows_slowly() {
+    local size
+    head_and_numbers >all
+    : >f
+    make_archive "$1" f
+    for size in 100 292 20000 300000 1000000 1100000 2500292; do
+        head -c "$size" all >f
+        quietly follow --pid $gone
+        holds f
+    done
+    as_small_as_pack "$1"
+}
+
+@test "follow: a file that grows slowly ends as small as pack makes it, whatever its first bytes" {
+    need_python
+    each_format grows_slowly
+}
+
+grows_in_one_run() {
+    local size at=0
+    head_and_numbers >all
+    : >f
+    make_archive "$1" f
+    behind 100 --idle 60 2>"$err" &
+    pid=$!
+    waits() { ls -l "/proc/$pid/fd" | grep -q "$PWD/f\$"; }
+    eventually waits
+    committed() { bpk cat "$archive" | cmp -s - f; }
+    for size in 100 20000 1000000 2500292; do
+        tail -c +$((at + 1)) all | head -c $((size - at)) >>f
+        at=$size
+        kill -USR1 $pid
+        eventually committed
+    done
+    kill -TERM $pid
+    wait $pid || die "status $?" "$(cat "$err")"
+    [ ! -s "$err" ] || die "$(cat "$err")"
+    holds f
+    as_small_as_pack "$1"
+}
+
+@test "follow: one run chooses by trial until the first chunk is full" {
+    need_python
+    each_format grows_in_one_run
+}
+
+@test "follow and append in rounds: settings that a trial would not choose stay" {
+    need_python
+    data field-f32 100000 all
+    head -c 50000 all >f
+    for options in "codec --codec lz4" "filter --filter none" "typesize -t 8 --filter shuffle" \
+        "block_size --block-size 4K"; do
+        key=${options%% *}
+        options=${options#* }
+        for more in "--pid $gone --follow f" "--commit-interval 100 -"; do
+            head -c 50000 all >f
+            # shellcheck disable=SC2086 # words
+            make_archive blp f $options
+            bpk info -vv --json f.blp >was
+            cp all f
+            # shellcheck disable=SC2086
+            tail -c +50001 all | bpk append f.blp $more
+            holds f
+            bpk info -vv --json f.blp >now
+            [ "$(json was "x['chunks'][0]['$key']")" = "$(json now "x['chunks'][0]['$key']")" ] ||
+                die "$options: $key changed"
+        done
+    done
+}
+
+@test "append in rounds: an empty archive is decided by the first chunk, not by the first bytes" {
+    need_python
+    head_and_numbers >f
+    for format in "${editable[@]}"; do
+        : >g
+        make_archive "$format" g
+        mkfifo pipe
+        "$BPK" append --commit-interval 100 "$archive" <pipe &
+        pid=$!
+        exec 5>pipe
+        head -c 292 f >&5
+        tail -c +293 f >&5
+        exec 5>&-
+        wait $pid
+        holds f
+        as_small_as_pack "$format"
+        rm pipe
+    done
+}
+
+# The follower is killed at random moments, before and after its first chunk is full.
+killed_while_undecided() {
+    local i
+    head_and_numbers >all
+    : >f
+    make_archive "$1" f
+    for ((i = 0; i < rounds; i++)); do
+        head -c $(((i + 1) * 2500292 / rounds)) all | tail -c +$(($(stat -c %s f) + 1)) >>f
+        behind 1 2>/dev/null &
+        pid=$!
+        sleep 0.0$((RANDOM % 10))
+        kill -USR1 $pid 2>/dev/null || true
+        sleep 0.0$((RANDOM % 10))
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        or_changed bpk verify "$archive" || true
+    done
+    quietly follow --pid $gone
+    holds f
+    as_small_as_pack "$1"
+}
+
+@test "follow: killed at any moment before the first chunk is full, the next run goes on" {
+    need_python
+    rounds=30
+    light && rounds=8
+    each_format killed_while_undecided
+}
