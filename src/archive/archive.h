@@ -163,6 +163,11 @@ int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
 		       const struct bpk_follow_options *options, struct bpk_rounds *rounds,
 		       struct bpk_err *err);
 
+/* Wait until path exists, or a following by these options would end. *asked: bpk_archive_ask_end
+ * has ended it. Any end leaves the file missing, which is no failure. */
+int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
+		      struct bpk_err *err);
+
 /* Ask the round, or the following, that is at work to commit now, or to end. Any thread. */
 void bpk_archive_ask_commit(void);
 void bpk_archive_ask_end(void);

@@ -16,6 +16,7 @@
 enum {
 	LOOK_EVERY = 1000, /* milliseconds: some file systems report no changes */
 	REST = 20,         /* milliseconds between two looks at a busy file */
+	MISSING = 200,     /* milliseconds between two looks for a missing file */
 };
 
 enum { ASKED, PROCESS, CHANGES, INPUT };
@@ -127,20 +128,27 @@ static void watch_changes(struct bpk_feed *feed)
 	feed->watches[CHANGES].fd = fd;
 }
 
-int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_feed_options *options,
-		    struct bpk_err *err)
+static int watch_for_end(struct bpk_feed *feed, struct bpk_err *err)
 {
-	start(feed, path, options);
 	feed->follows = true;
 	feed->watches[ASKED].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (feed->watches[ASKED].fd < 0)
 		return bpk_feed_fail(feed, errno, "eventfd", err);
 	set_bell(feed->watches[ASKED].fd);
 #ifdef SYS_pidfd_open
-	if (options->end.pid != 0)
+	if (feed->options.end.pid != 0)
 		feed->watches[PROCESS].fd =
-			(int)syscall(SYS_pidfd_open, (pid_t)options->end.pid, 0);
+			(int)syscall(SYS_pidfd_open, (pid_t)feed->options.end.pid, 0);
 #endif
+	return 0;
+}
+
+int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_feed_options *options,
+		    struct bpk_err *err)
+{
+	start(feed, path, options);
+	if (watch_for_end(feed, err) != 0)
+		return -1;
 	watch_changes(feed);
 	if (open_current(feed, err) != 0)
 		return -1;
@@ -151,18 +159,22 @@ int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_fe
 		 path);
 	return -1;
 }
+static void close_watches(struct bpk_feed *feed)
+{
+	set_bell(-1);
+	for (size_t i = 0; i < INPUT; i++)
+		if (feed->watches[i].fd >= 0)
+			close(feed->watches[i].fd);
+}
 
 void bpk_feed_close(struct bpk_feed *feed)
 {
 	if (feed->path == NULL)
 		return;
-	set_bell(-1);
+	close_watches(feed);
 	/* a request is about the following that it ended, and not about the next */
 	atomic_store(&end_asked, false);
 	atomic_store(&bpk_feed_commit_asked, false);
-	for (size_t i = 0; i < INPUT; i++)
-		if (feed->watches[i].fd >= 0)
-			close(feed->watches[i].fd);
 	if (feed->fd >= 0)
 		close(feed->fd);
 	bpk_buf_clear(&feed->ahead);
@@ -352,4 +364,35 @@ int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err)
 		return bpk_feed_fail(feed, errno, "poll", err);
 	stop_the_bell(feed);
 	return 0;
+}
+
+/* ---- waiting for a file ---- */
+
+/* Where the file cannot be looked at, opening it says why. */
+static bool is_missing(const char *path)
+{
+	struct stat seen;
+
+	return stat(path, &seen) != 0 && bpk_is_missing(errno);
+}
+
+int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
+		      struct bpk_err *err)
+{
+	const struct bpk_feed_options feed_options = { .end = *options };
+	struct bpk_feed feed;
+	int rc;
+
+	*asked = false;
+	start(&feed, path, &feed_options);
+	rc = watch_for_end(&feed, err);
+	while (rc == 0 && is_missing(path)) {
+		*asked = atomic_load(&end_asked);
+		if (*asked || is_gone(&feed) ||
+		    (options->idle != 0 && bpk_clock() - feed.grown >= options->idle))
+			break;
+		rc = bpk_feed_wait(&feed, bpk_clock() + MISSING / 1000.0, err);
+	}
+	close_watches(&feed);
+	return rc;
 }

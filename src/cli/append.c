@@ -6,6 +6,7 @@
 
 #include "cli/edit.h"
 #include "cli/gsd.h"
+#include "cli/pack.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -27,8 +28,8 @@ static const struct bpk_opt opt_follow = {
 	BPK_OPT_VALUE(OPT_FILE, struct append_args, follow),
 	.metavar = "FILE",
 	.help = "append new data of FILE while it grows",
-	.more = "Ends with --pid, --idle, SIGTERM or SIGINT, with status 0; SIGUSR1 commits at "
-		"once.",
+	.more = "Creates ARCHIVE if it is missing, and waits for FILE if that is. Ends with --pid, "
+		"--idle, SIGTERM or SIGINT, with status 0; SIGUSR1 commits at once.",
 };
 
 static const struct bpk_opt opt_pid = {
@@ -370,21 +371,106 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 	bpk_gsd_append(operands[0], &args->common, &args->frame, operands + 1, count - 1);
 }
 
+/* True if path, which is no URL and no member of a tar, does not exist. */
+static bool is_missing(const char *path)
+{
+	struct stat found;
+	bool there = true;
+
+	if (bpk_path_is_url(path) || strchr(path, ':') != NULL || strcmp(path, "-") == 0)
+		return false;
+	return bpk_path_look(path, &found, &there, NULL) == 0 && !there;
+}
+
 static int open_archive(struct bpk_edited *edited, const struct append_args *args, const char *path,
 			struct bpk_err *err)
 {
 	int rc = bpk_edited_open(edited, &args->common, path, !args->mend, err);
-	struct stat found;
-	bool there = true;
 
 	edited->archive.options.any_bytes = args->bytes;
-	/* a member of a tar has a message of its own */
-	if (rc == 0 || err->kind != BPK_FAILED || strchr(path, ':') != NULL)
+	if (rc == 0 || err->kind != BPK_FAILED || !is_missing(path))
 		return rc;
-	if (bpk_path_look(path, &found, &there, NULL) != 0 || there)
-		return rc;
-	bpk_fail(err, BPK_FAILED, "does not exist; bpk pack makes an archive");
+	bpk_fail(err, BPK_FAILED, "does not exist; create it with bpk pack");
 	return bpk_err_subject(err, "%s", path);
+}
+
+/* ---- a new archive ---- */
+
+/* The format that pack would write under this name. */
+static int find_format(const struct append_args *args, const char *path,
+		       const struct bpk_format **format, struct bpk_err *err)
+{
+	*format = args->common.shared.format;
+	if (*format == NULL)
+		*format = bpk_format_of_suffix(path);
+	if (*format == NULL)
+		*format = bpk_formats[0];
+	if ((*format)->writer != NULL && (*format)->editor != NULL)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s: cannot be created in format %s", path,
+			(*format)->name);
+}
+
+/* Permissions that file does not give are masked. Returns the umask as it was. */
+static mode_t mask_like(const char *file)
+{
+	mode_t old = umask(077), allowed = 0700;
+	struct stat seen;
+
+	if (stat(file, &seen) == 0)
+		allowed |= (seen.st_mode & 0777) | (seen.st_mode & 0444) >> 2;
+	umask(old | (~allowed & 0777));
+	return old;
+}
+
+/* Pack nothing: an archive that append fills, no more public than the file it follows. */
+static int create_archive(const struct append_args *args, const char *path, struct bpk_err *err)
+{
+	static const char nothing[] = "/dev/null";
+	struct bpk_pack_args own = { .common = args->common, .stream_size = BPK_UNKNOWN };
+	struct bpk_shared *shared = &own.common.shared;
+	struct bpk_pack pack = { .args = &own };
+	mode_t old;
+
+	if (find_format(args, path, &pack.format, err) != 0)
+		return -1;
+	if (bpk_encoding_check(&args->common.encoding, pack.format, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	shared->output = path;
+	shared->quiet = true;
+	shared->verbose = 0;
+	shared->json = false;
+	shared->format = NULL;
+	old = mask_like(args->follow);
+	bpk_signals_start();
+	bpk_pack_one(&pack, nothing);
+	umask(old);
+	return 0;
+}
+
+/* Wait for the file to follow, and create an archive that is missing. *ended: a signal came first,
+ * or the archive could not be created, which is reported. */
+static int prepare(const struct append_args *args, const char *path, bool *ended,
+		   struct bpk_err *err)
+{
+	const struct bpk_follow_options options = follow_options(args);
+	bool waits = is_missing(args->follow);
+
+	*ended = false;
+	bpk_signals_start();
+	if (waits && args->pid == 0 && args->idle == 0 && !args->common.shared.quiet)
+		bpk_note(args->follow, "does not exist yet; waiting for it");
+	if (waits && bpk_archive_await(args->follow, &options, ended, err) != 0)
+		return -1;
+	if (!*ended && is_missing(args->follow))
+		return bpk_fail(err, BPK_FAILED, "%s: cannot open: it did not appear",
+				args->follow);
+	if (*ended || !is_missing(path))
+		return 0;
+	if (create_archive(args, path, err) != 0)
+		return -1;
+	*ended = is_missing(path);
+	return 0;
 }
 
 static void told(int sig)
@@ -406,7 +492,7 @@ static void append_to(const struct append_args *args, char **operands, size_t co
 	struct bpk_rounds done = { 0 };
 	struct bpk_joined joined = { 0 };
 	struct bpk_err err = { 0 };
-	bool joining = false, frame = false;
+	bool joining = false, frame = false, ended = false;
 	double started = bpk_clock();
 
 	if (count > 0 && bpk_gsd_append_wants(operands[0], &args->frame, &frame, &err) != 0) {
@@ -421,8 +507,13 @@ static void append_to(const struct append_args *args, char **operands, size_t co
 		bpk_fail(&err, BPK_USAGE, "needs an ARCHIVE");
 	if (count == 0 || check_usage(args, names, nnames, &err) != 0)
 		bpk_report("append", &err);
-	if (args->follow != NULL)
+	if (args->follow != NULL) {
 		bpk_signals_tell(told);
+		if (prepare(args, operands[0], &ended, &err) != 0)
+			bpk_report(NULL, &err);
+		if (ended || err.kind != BPK_OK)
+			return;
+	}
 	if (open_archive(&edited, args, operands[0], &err) != 0 ||
 	    is_joining(&edited.archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);

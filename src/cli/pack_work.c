@@ -1,4 +1,4 @@
-/* bpk pack: one input becomes one archive. Called by pack.c. */
+/* bpk pack: one input becomes one archive. Called by pack.c and append.c. */
 #include "cli/pack.h"
 
 #include <inttypes.h>

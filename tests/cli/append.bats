@@ -96,7 +96,7 @@ teardown() {
         refuses 1 'is a directory' bpk append "$archive" b "$BATS_TEST_TMPDIR"
         holds a
     done
-    refuses 1 'no-such.blp: does not exist; bpk pack makes an archive$' bpk append no-such.blp b
+    refuses 1 'no-such.blp: does not exist; create it with bpk pack$' bpk append no-such.blp b
     cp a.blp other.blp
     refuses 1 'other.blp: is an archive by its name; .*bpk cat.*--bytes' bpk append a.blp b other.blp
     refuses 1 'a.blp: is the archive itself' bpk append --bytes a.blp b a.blp

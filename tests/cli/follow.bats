@@ -302,7 +302,7 @@ counted() {
     refuses 1 'f: differs from f.blp: byte 0 is' follow --idle 1
     head -c 99999 g >f
     refuses 1 'f: has 99999 bytes, f.blp holds 100000 already' follow --idle 1
-    refuses 1 'missing: cannot open' bpk append f.blp --follow missing
+    refuses 1 'missing: cannot open' bpk append f.blp --follow missing --idle 1
     refuses 1 'regular file|directory' bpk append f.blp --follow .
     refuses 1 'is the archive itself' bpk append f.blp --follow f.blp
     refuses 64 'takes no other FILE' bpk append f.blp g --follow f
@@ -470,4 +470,115 @@ killed_while_undecided() {
     rounds=30
     light && rounds=8
     each_format killed_while_undecided
+}
+
+# ---- archives and files that are not there yet ----
+
+creates() {
+    archive=new.${suffix[$1]}
+    head_and_numbers >f
+    chmod 640 f
+    quietly follow --pid $gone
+    holds f
+    [ -z "$(find "$archive" ! -name .lock -perm /027)" ] || die "more public than f: $(ls -lR "$archive")"
+    as_small_as_pack "$1"
+    bpk info --json "$archive" >"$out.info"
+    [ "$(json "$out.info" 'x["format"]')" = "$1" ]
+}
+
+@test "follow creates a missing archive, in the format of its name" {
+    need_python
+    each_format creates
+}
+
+@test "follow: options that choose packing, for an archive that it creates" {
+    need_python
+    head_and_numbers >f
+    archive=new.b2frame
+    quietly follow --pid $gone -t 8 --codec lz4 --filter shuffle
+    holds f
+    bpk info --json "$archive" >was
+    [ "$(json was 'x["typesize"], x["codec"], x["filter"]')" = "(8, 'lz4', 'shuffle')" ]
+    archive=other
+    quietly follow --pid $gone -F chunked
+    holds f
+    [ -d other ]
+    archive=new.blp
+    refuses 64 'dictionar' follow --pid $gone --dictionary
+    archive=chunk
+    refuses 1 'chunk: cannot be created in format chunk' follow --pid $gone -F chunk
+    refuses 1 'no/new.blp: ' bpk append no/new.blp --follow f --pid $gone
+}
+
+waits_for_file() {
+    archive=new.${suffix[$1]}
+    sleep 60 &
+    writer=$!
+    behind 1 --pid $writer 2>"$err" &
+    pid=$!
+    sleep 0.3
+    kill -0 $pid || die "does not wait" "$(cat "$err")"
+    [ ! -e "$archive" ] || die "$archive is there before f"
+    seq 1000 >f
+    committed() { bpk cat "$archive" 2>/dev/null | cmp -s - f; }
+    eventually committed
+    seq 1000 >>f
+    kill $writer
+    wait $pid || die "status $?" "$(cat "$err")"
+    [ ! -s "$err" ] || die "$(cat "$err")"
+    holds f
+}
+
+@test "follow waits for a missing file, as long as --pid lives" {
+    each_format waits_for_file
+}
+
+@test "follow: a file that does not appear" {
+    archive=new.blp
+    refuses 1 'f: cannot open: it did not appear$' follow --pid $gone
+    refuses 1 'f: cannot open: it did not appear$' follow --idle 1
+    for options in "" -q; do
+        # shellcheck disable=SC2086 # words
+        behind 1 $options 2>"$err" &
+        pid=$!
+        waits() { ls -l "/proc/$pid/fd" | grep -q eventfd; }
+        eventually waits
+        kill -TERM $pid
+        wait $pid || die "status $?"
+        [ "$options" = -q ] || says 'f: does not exist yet; waiting for it$'
+        [ -z "$options" ] || [ ! -s "$err" ] || die "$(cat "$err")"
+        [ ! -e new.blp ]
+    done
+}
+
+# From nothing to the end, the follower is killed at random moments beside a growing writer.
+killed_from_nothing() {
+    archive=new.${suffix[$1]}
+    (
+        sleep 0.3
+        : >f
+        grow f "$seconds" 5
+    ) &
+    writer=$!
+    while kill -0 $writer 2>/dev/null; do
+        behind 1 -q --pid $writer 2>/dev/null &
+        pid=$!
+        sleep 0.$((RANDOM % 10))
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        [ ! -e "$archive" ] || or_changed bpk verify "$archive" || true
+    done
+    wait $writer
+    quietly follow --pid $gone
+    # drafts of killed ones have no name, or lie beside the archive
+    rm -f .*.bpk*
+    bpk cat "$archive" | cmp - f
+    quietly bpk verify "$archive"
+}
+
+@test "follow: killed at random moments while it creates the archive, content is equal" {
+    need_python
+    seconds=6
+    light && seconds=3
+    each_format killed_from_nothing
 }
