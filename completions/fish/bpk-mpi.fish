@@ -122,6 +122,8 @@ complete -c bpk-mpi -n '__fish_seen_subcommand_from verify' -l progress -x -a 'a
 complete -c bpk-mpi -n '__fish_seen_subcommand_from verify' -l json -d 'print results as JSON, one object a line'
 complete -c bpk-mpi -n '__fish_seen_subcommand_from verify' -s h -l help -d 'print this help'
 complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -s F -l format -x -a 'blp chunked b2frame b2sparse' -d 'write format NAME'
+complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -l retune -d 'choose the packing again, as pack does'
+complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -s o -l output -r -F -d 'write to FILE; - is standard output'
 complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -l level -x -d 'the same as a number from 0 to 9'
 complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -l codec -x -a 'blosclz lz4 lz4hc snappy zlib zstd' -d 'pack with codec NAME'
 complete -c bpk-mpi -n '__fish_seen_subcommand_from convert' -l filter -x -a 'auto none shuffle bitshuffle delta bytedelta trunc int_trunc' -d 'filter items before packing, by LIST in its order'

@@ -7,6 +7,11 @@
 #include "cli/share.h"
 #include "cli/text.h"
 
+struct convert_args {
+	struct bpk_args common;
+	bool retune;
+};
+
 static const struct bpk_opt opt_format = {
 	.letter = 'F',
 	.name = "format",
@@ -16,9 +21,20 @@ static const struct bpk_opt opt_format = {
 	.more = "By default the suffix of DST decides; standard output gets blp.",
 };
 
-/* All but the first are those of convert-to-chunked. */
+static const struct bpk_opt opt_retune = {
+	.name = "retune",
+	BPK_OPT_VALUE(OPT_FLAG, struct convert_args, retune),
+	.help = "choose the packing again, as pack does",
+	.more = "Codec, level, filters, element and chunk size are chosen by trial where no option "
+		"sets them; container, metadata, type and shape stay. Without DST and --output the "
+		"result replaces SRC.",
+};
+
+/* All but the first three are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
 	&opt_format,
+	&opt_retune,
+	&bpk_opt_output,
 	&bpk_opt_digits,
 	&bpk_opt_level_of_archive,
 	&bpk_opt_codec_of_archive,
@@ -51,7 +67,7 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct bpk_args defaults = BPK_ARGS_DEFAULTS;
+static const struct convert_args defaults = { .common = BPK_ARGS_DEFAULTS };
 
 /* ---- usage ---- */
 
@@ -64,16 +80,22 @@ static const struct bpk_format *format_of(const char *target)
 static int check_usage(const struct bpk_convert *c, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	if (count != 2)
+	const char *output = c->args->shared.output, *target = c->shared.output;
+
+	if (count == 2 && output != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of DST and --output can be given");
+	if (count == 0 || count > 2 || target == NULL)
 		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu %s given",
 				count, bpk_plural(count, "was", "were"));
-	if (c->format == NULL || c->format->writer == NULL)
-		return bpk_output_fail_suffix(operands[1], err);
-	if (c->format->is_directory && strcmp(operands[1], "-") == 0)
+	if (c->in_place && strcmp(target, "-") == 0)
+		return bpk_fail(err, BPK_USAGE, "standard input cannot be replaced; name a DST");
+	if (c->format == NULL ? !c->retune : c->format->writer == NULL)
+		return bpk_output_fail_suffix(target, err);
+	if (c->format != NULL && c->format->is_directory && strcmp(target, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"format %s is a directory, which cannot go to standard output",
 				c->format->name);
-	if (bpk_encoding_check(&c->args->encoding, c->format, err) != 0)
+	if (c->format != NULL && bpk_encoding_check(&c->args->encoding, c->format, err) != 0)
 		return -1;
 	return bpk_transfer_check(&c->shared, operands, 1, err);
 }
@@ -90,28 +112,44 @@ static void convert_one(void *arg, size_t number)
 	bpk_report(NULL, &err);
 }
 
+/* Name the target, which is the second operand, --output, or with --retune the source itself; and
+ * its format, if the source's does not stay. */
+static void name_target(struct bpk_convert *c, char **operands, size_t count)
+{
+	c->in_place = count == 1 && c->retune && c->shared.output == NULL;
+	if (count == 2)
+		c->shared.output = operands[1];
+	else if (c->in_place)
+		c->shared.output = operands[0];
+	c->shared.force = c->shared.force || c->in_place;
+	if (c->format != NULL || c->shared.output == NULL || c->in_place)
+		return;
+	if (!c->retune || strcmp(c->shared.output, "-") != 0)
+		c->format = format_of(c->shared.output);
+}
+
 /* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
  * command. */
-static void run(const char *command, const struct bpk_args *args, const struct bpk_format *format,
-		char **operands, size_t count)
+static void run(const char *command, const struct bpk_args *args, bool retune,
+		const struct bpk_format *format, char **operands, size_t count)
 {
-	struct bpk_convert c = {
-		.command = command, .args = args, .shared = args->shared, .format = format
-	};
+	struct bpk_convert c = { .command = command,
+				 .args = args,
+				 .shared = args->shared,
+				 .format = format,
+				 .retune = retune };
 	struct bpk_file file = { .path = operands[0] };
 	const struct bpk_files files = { .all = &file, .count = 1 };
 	struct bpk_err err = { 0 };
 
 	c.shared.format = NULL;
-	if (count == 2) {
-		c.shared.output = operands[1];
-		if (format == NULL)
-			c.format = format_of(operands[1]);
-	}
+	name_target(&c, operands, count);
 	if (check_usage(&c, operands, count, &err) != 0)
 		bpk_report(command, &err);
 	c.path = operands[0];
-	c.transfer = (struct bpk_transfer){ .shared = &c.shared, .in = &c.in, .format = c.format };
+	c.transfer = (struct bpk_transfer){
+		.shared = &c.shared, .in = &c.in, .format = c.format, .in_place = c.in_place
+	};
 	if (!bpk_share_each(&c.shared, &files, convert_one, &c))
 		convert_one(&c, 0);
 	bpk_record_settle(&c.shared, c.path);
@@ -121,16 +159,19 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	bpk_input_close(&c.in);
 }
 
-static void run_convert(void *args, char **operands, size_t count)
+static void run_convert(void *arg, char **operands, size_t count)
 {
-	const struct bpk_args *common = args;
+	const struct convert_args *args = arg;
 
-	run("convert", common, common->shared.format, operands, count);
+	run("convert", &args->common, args->retune, args->common.shared.format, operands, count);
 }
 
-static void run_convert_to_chunked(void *args, char **operands, size_t count)
+static void run_convert_to_chunked(void *arg, char **operands, size_t count)
 {
-	run("convert-to-chunked", args, bpk_format_find("chunked"), operands, count);
+	const struct convert_args *args = arg;
+
+	run("convert-to-chunked", &args->common, false, bpk_format_find("chunked"), operands,
+	    count);
 }
 
 const struct bpk_command bpk_command_convert_to_chunked = {
@@ -142,15 +183,15 @@ const struct bpk_command bpk_command_convert_to_chunked = {
 		"--format chunked. Chunks are copied unchanged if the formats and options allow "
 		"it; -v prints the reason if they are not. SRC is kept.",
 	.operands = OPERANDS_TREES,
-	.options = rows + 1,
-	.args_size = sizeof(struct bpk_args),
+	.options = rows + 3,
+	.args_size = sizeof(struct convert_args),
 	.defaults = &defaults,
 	.run = run_convert_to_chunked,
 };
 
 const struct bpk_command bpk_command_convert = {
 	.name = "convert",
-	.synopsis = "[OPTION]... SRC DST",
+	.synopsis = "[OPTION]... SRC [DST]",
 	.summary = "convert an archive to another format, or recompress it",
 	.description =
 		"Reads the archive SRC and writes DST, in the format that -F or the suffix of DST "
@@ -159,7 +200,7 @@ const struct bpk_command bpk_command_convert = {
 		"SRC is kept.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
-	.args_size = sizeof(struct bpk_args),
+	.args_size = sizeof(struct convert_args),
 	.defaults = &defaults,
 	.run = run_convert,
 };

@@ -15,7 +15,9 @@ struct bpk_convert {
 	const struct bpk_args *args;
 	struct bpk_shared
 		shared; /* the transfer's: names the target, and no format for the source */
-	const struct bpk_format *format; /* of the target */
+	const struct bpk_format *format; /* of the target; NULL: that of the source */
+	bool in_place;                   /* the target is the source */
+	bool retune;                     /* the packing is chosen as if nothing were packed */
 	struct bpk_input in;
 	struct bpk_input content; /* the raw content of in; not opened if chunks are copied */
 	uint64_t raw_size;

@@ -29,6 +29,8 @@ static bool asks_for_slack(const struct bpk_encoding_args *args)
 /* Why the chunks cannot stay as they are; NULL when they can. */
 static const char *find_obstacle(const struct bpk_convert *c)
 {
+	if (c->retune)
+		return "another choice is asked for";
 	if (asks_for_packing(&c->args->encoding))
 		return "another packing is asked for";
 	if (asks_for_slack(&c->args->encoding))
@@ -89,13 +91,14 @@ static struct bpk_wishes make_wishes(struct bpk_convert *c)
 	const struct bpk_chunk_header *first = &info->chunks.first;
 	bool told = info->chunks.has_first && !first->memcpyed &&
 		    first->special == BPK_SPECIAL_NONE && first->raw_size > 0;
-	unsigned typesize = find_typesize(c);
+	bool keeps = !c->retune || info->array.type != NULL;
+	unsigned typesize = keeps ? find_typesize(c) : 0;
 
-	if (told)
+	if (told && !c->retune)
 		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
-	if (wishes.chunk_size == 0 && info->chunks.size != BPK_UNKNOWN &&
+	if (wishes.chunk_size == 0 && !c->retune && info->chunks.size != BPK_UNKNOWN &&
 	    info->array.chunk_shape == NULL && keeps_chunk_size(info))
 		wishes.chunk_size = info->chunks.size;
 	if (info->array.type != NULL && c->format->divide == NULL &&
@@ -125,9 +128,16 @@ static int choose_recipe(struct bpk_convert *c, const struct bpk_wishes *wishes,
 			 struct bpk_err *err)
 {
 	struct bpk_team *team = bpk_share_team();
+	struct bpk_source *source = c->content.place.source;
+	struct bpk_cuts cuts; /* stay empty, since chunks have one size */
+	int rc = 0;
 
-	if (!bpk_share_assists() &&
-	    bpk_choose(c->content.place.source, c->raw_size, wishes, &c->packing.choice, err) != 0)
+	if (!bpk_share_assists() && c->retune)
+		rc = bpk_cuts_choose(source, c->raw_size, wishes, false, &c->packing.choice, &cuts,
+				     err);
+	else if (!bpk_share_assists())
+		rc = bpk_choose(source, c->raw_size, wishes, &c->packing.choice, err);
+	if (rc != 0)
 		return -1;
 	return team == NULL ? 0 : bpk_team_share_choice(team, &c->packing.choice, NULL, NULL, err);
 }
@@ -318,13 +328,29 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	return 0;
 }
 
+/* The target gets the format of the source. */
+static int take_format(struct bpk_convert *c, struct bpk_err *err)
+{
+	if (c->in.format == NULL)
+		return 0; /* starting it fails */
+	c->format = c->transfer.format = c->in.format;
+	if (c->format->writer == NULL)
+		bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be written",
+			 c->format->name);
+	else if (bpk_encoding_check(&c->args->encoding, c->format, err) == 0)
+		return 0;
+	return bpk_input_subject(&c->in, err);
+}
+
 /* Chunks of several dimensions are read as stored, with padding, where both formats have such. */
 static int open_source(struct bpk_convert *c, const char *path, struct bpk_err *err)
 {
-	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
+	if (bpk_input_find(&c->in, path, &c->shared, err) != 0 ||
+	    (c->format == NULL && take_format(c, err) != 0))
 		return -1;
 	c->shared.as_stored = c->in.format != NULL && c->in.format->divide != NULL &&
-			      c->format->divide != NULL && !asks_for_packing(&c->args->encoding) &&
+			      c->format->divide != NULL && !c->retune &&
+			      !asks_for_packing(&c->args->encoding) &&
 			      !asks_for_slack(&c->args->encoding);
 	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
 		return -1;

@@ -47,7 +47,8 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 {
 	if (bpk_results_check(transfer->shared, transfer->target, err) != 0)
 		return -1;
-	if (!is_dash(transfer->target) && S_ISDIR(bpk_input_stat(transfer->in)->st_mode) &&
+	if (!transfer->in_place && !is_dash(transfer->target) &&
+	    S_ISDIR(bpk_input_stat(transfer->in)->st_mode) &&
 	    bpk_path_lies_in(transfer->target, !transfer->target_derived, is_input, transfer->in))
 		return bpk_fail(err, BPK_FAILED, "lies in the source itself");
 	return 0;
@@ -64,7 +65,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 		.follow_links = !transfer->target_derived,
 		.sync = !transfer->shared->no_sync,
 		.named = team != NULL,
-		.not_this = bpk_input_stat(transfer->in),
+		.not_this = transfer->in_place ? NULL : bpk_input_stat(transfer->in),
 		.directory = directory,
 		.ours = directory ? transfer->format->owns : NULL,
 		.like = bpk_input_like(transfer->in, &like) ? &like : NULL,

@@ -57,6 +57,7 @@ struct bpk_transfer {
 	char *target;        /* path of the result, owned; NULL: no result */
 	bool target_derived; /* its name follows from the source's: then never through a link */
 	bool replaces;       /* --update replaces an older result */
+	bool in_place;       /* the result replaces the input */
 	bool keeps_broken;   /* the result is what lies before the damage, for its owner alone */
 	bool alone;          /* rank 0 of a team does it by itself */
 	struct bpk_draft *draft;

@@ -318,3 +318,66 @@ EOF
     bpk convert few.b2frame b.b2frame
     bpk cat b.b2frame | cmp -n 800000 - /dev/zero
 }
+
+# A frame keeps numbers of metadata as values.
+retunes() { # FORMAT
+    local b=b.${suffix[$1]} chosen status=0
+    make_archive "$1" a --codec lz4 --filter none -z 32K -t 2 --checksum sha256 --set 'name="kept"'
+    bpk pack -q -F "$1" -o "packed.${suffix[$1]}" a
+    quietly bpk convert --retune "$archive" -o "$b"
+    holds a
+    for kept in "$archive" "$b"; do
+        bpk meta get "$kept" >meta
+        grep -q '"name": *"kept"' meta
+    done
+    bpk info --json "$b" >now
+    bpk info --json "packed.${suffix[$1]}" >then
+    for key in format codec filter typesize block_size; do
+        [ "$(json now "x['$key']")" = "$(json then "x['$key']")" ] || die "$1: $key is not that of pack"
+    done
+    [ "$(json now 'x["checksum"]')" = sha256 ]
+    # in place
+    quietly bpk convert --retune "$archive"
+    holds a
+    [ "$(du -sb "$archive" | cut -f 1)" = "$(du -sb "$b" | cut -f 1)" ]
+    bpk convert --retune -fv "$archive" -o "$b" 2>"$err"
+    says 'recompressed: another choice is asked for'
+}
+
+@test "convert --retune chooses as pack does, and keeps the rest" {
+    need_python
+    data field-f32 3000000 a
+    for format in "${editable[@]}"; do retunes $format; done
+}
+
+@test "convert --retune keeps an array's type and shape, and options win" {
+    need_python
+    data field-f64 800000 a
+    for format in "${editable[@]}"; do
+        make_archive $format a --dtype '<f8' --shape 100,1000 --codec lz4 --filter none
+        quietly bpk convert --retune --codec zlib "$archive"
+        bpk cat "$archive" | same - a
+        quietly bpk verify "$archive"
+        bpk info --json "$archive" >now
+        [ "$(json now 'x["shape"], x["dtype"], x["codec"]')" = "([100, 1000], '<f8', 'zlib')" ]
+    done
+}
+
+@test "convert --retune: targets and refusals" {
+    data field-f32 300000 a
+    bpk pack --filter none a
+    cp a.blp x
+    quietly bpk convert --retune x
+    bpk cat x | same - a
+    quietly bpk convert --retune a.blp new.b2frame
+    [ "$(head -c 12 new.b2frame | tail -c 8)" != "$(head -c 12 a.blp | tail -c 8)" ]
+    bpk cat new.b2frame | same - a
+    bpk convert --retune a.blp -o - | bpk cat - | same - a
+    refuses 1 'exists' bpk convert --retune a.blp -o new.b2frame
+    refuses 64 'only one of DST and --output' bpk convert --retune a.blp b.blp -o c.blp
+    refuses 64 'expected a source and a target' bpk convert a.blp
+    refuses 64 'standard input cannot be replaced' bpk convert --retune -
+    refuses 1 'not an archive' bpk convert --retune a
+    head -c 100000 a.blp >cut.blp
+    refuses 2 'cut.blp' bpk convert --retune cut.blp
+}
