@@ -75,8 +75,9 @@ static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
 	BPK_OPT_VALUE(OPT_FLAG, struct append_args, bytes),
 	.help = "append GSD and NumPy files as plain bytes",
-	.more = "GSD files are otherwise joined frame by frame, and .npy files refused if ARCHIVE "
-		"holds an array.",
+	.more = "GSD files are otherwise joined frame by frame if ARCHIVE holds one, which keeps "
+		"their frames and not their bytes, and .npy files refused if ARCHIVE holds an "
+		"array.",
 };
 
 static const struct bpk_opt opt_step = {
@@ -542,7 +543,8 @@ const struct bpk_command bpk_command_append = {
 	.description =
 		"Packs each FILE, or standard input, behind the content of ARCHIVE, with the "
 		"settings of the archive. All data is added, or none. With --follow it packs a "
-		"growing file, while others read the archive. If ARCHIVE is a raw GSD file, each "
+		"growing file, while others read the archive. GSD files appended to an archive of "
+		"one keep their frames, not their bytes, unless --bytes is given. If ARCHIVE is a raw GSD file, each "
 		"operand is NAME=FILE.npy, and all of them are one frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,

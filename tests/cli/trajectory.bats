@@ -438,6 +438,34 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 
     refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
 }
 
+@test "append --follow creates the archive of a growing trajectory, and is killed: all frames are there" {
+    need_gsd
+    local more
+    for more in "" --bytes; do
+        rm -f t.gsd new.blp
+        "$python" -c 'import gsd.fl
+gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 4)).close()'
+        grow_gsd t.gsd 200 &
+        local writer=$! i
+        for i in 1 2 3 4; do
+            # shellcheck disable=SC2086 # words
+            "$BPK" append new.blp --follow t.gsd --commit-interval 1 $more 2>/dev/null &
+            sleep 0.$((RANDOM % 9 + 1))
+            kill -KILL $!
+            wait $! 2>/dev/null || true
+        done
+        # shellcheck disable=SC2086
+        quietly bpk append new.blp --follow t.gsd --pid "$writer" --commit-interval 1 $more
+        wait "$writer"
+        quietly bpk verify new.blp
+        bpk unpack -q -f -o now.gsd new.blp
+        sound now.gsd
+        "$python" "$tests/lib/gsd_oracle.py" t.gsd | sort >want
+        "$python" "$tests/lib/gsd_oracle.py" now.gsd | sort | same want /dev/stdin
+        [ -z "$more" ] || same t.gsd now.gsd
+    done
+}
+
 @test "append --follow: a GSD file by its bytes, and one that is written anew between two looks" {
     need_gsd
     new_gsd() {
