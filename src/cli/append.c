@@ -544,7 +544,8 @@ const struct bpk_command bpk_command_append = {
 		"Packs each FILE, or standard input, behind the content of ARCHIVE, with the "
 		"settings of the archive. All data is added, or none. With --follow it packs a "
 		"growing file, while others read the archive. GSD files appended to an archive of "
-		"one keep their frames, not their bytes, unless --bytes is given. If ARCHIVE is a raw GSD file, each "
+		"one keep their frames, not their bytes, unless --bytes is given. If ARCHIVE is a "
+		"raw GSD file, each "
 		"operand is NAME=FILE.npy, and all of them are one frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
