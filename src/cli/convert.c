@@ -27,14 +27,13 @@ static const struct bpk_opt opt_retune = {
 	.help = "choose the packing again, as pack does",
 	.more = "Codec, level, filters, element and chunk size are chosen by trial where no option "
 		"sets them; container, metadata, type and shape stay. Without DST and --output the "
-		"result replaces SRC.",
+		"result replaces SRC, a file.",
 };
 
-/* All but the first three are those of convert-to-chunked. */
+/* All but the first two are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
 	&opt_format,
 	&opt_retune,
-	&bpk_opt_output,
 	&bpk_opt_digits,
 	&bpk_opt_level_of_archive,
 	&bpk_opt_codec_of_archive,
@@ -54,6 +53,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_block_shape,
 	&bpk_opt_no_marker,
 	&bpk_opt_max_output,
+	&bpk_opt_output,
 	&bpk_opt_force,
 	&bpk_opt_no_sync,
 	BPK_OPTS_REMOTE,
@@ -183,7 +183,7 @@ const struct bpk_command bpk_command_convert_to_chunked = {
 		"--format chunked. Chunks are copied unchanged if the formats and options allow "
 		"it; -v prints the reason if they are not. SRC is kept.",
 	.operands = OPERANDS_TREES,
-	.options = rows + 3,
+	.options = rows + 2,
 	.args_size = sizeof(struct convert_args),
 	.defaults = &defaults,
 	.run = run_convert_to_chunked,

@@ -342,10 +342,25 @@ static int take_format(struct bpk_convert *c, struct bpk_err *err)
 	return bpk_input_subject(&c->in, err);
 }
 
+/* Only a file is replaced in one step that keeps changes of others apart. */
+static int check_in_place(const struct bpk_convert *c, struct bpk_err *err)
+{
+	struct stat found;
+	bool there;
+
+	if (!c->in_place)
+		return 0;
+	if (!bpk_path_is_url(c->path) && bpk_path_look(c->path, &found, &there, err) == 0 &&
+	    there && S_ISREG(found.st_mode) && bpk_same_file(&found, bpk_input_stat(&c->in)))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is not a file, which could be replaced; name a DST");
+	return bpk_input_subject(&c->in, err);
+}
+
 /* Chunks of several dimensions are read as stored, with padding, where both formats have such. */
 static int open_source(struct bpk_convert *c, const char *path, struct bpk_err *err)
 {
-	if (bpk_input_find(&c->in, path, &c->shared, err) != 0 ||
+	if (bpk_input_find(&c->in, path, &c->shared, err) != 0 || check_in_place(c, err) != 0 ||
 	    (c->format == NULL && take_format(c, err) != 0))
 		return -1;
 	c->shared.as_stored = c->in.format != NULL && c->in.format->divide != NULL &&

@@ -48,12 +48,12 @@ static const struct bpk_opt opt_columns = {
 static const struct bpk_opt *const rows[] = {
 	&opt_stats,
 	&opt_name,
-	&opt_columns,
 	&bpk_opt_format_read,
 	BPK_OPTS_REMOTE,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
 	&bpk_opt_verbose,
+	&opt_columns,
 	&bpk_opt_json,
 	&bpk_opt_help,
 	NULL,

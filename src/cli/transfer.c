@@ -47,11 +47,20 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 {
 	if (bpk_results_check(transfer->shared, transfer->target, err) != 0)
 		return -1;
-	if (!transfer->in_place && !is_dash(transfer->target) &&
-	    S_ISDIR(bpk_input_stat(transfer->in)->st_mode) &&
+	if (!is_dash(transfer->target) && S_ISDIR(bpk_input_stat(transfer->in)->st_mode) &&
 	    bpk_path_lies_in(transfer->target, !transfer->target_derived, is_input, transfer->in))
 		return bpk_fail(err, BPK_FAILED, "lies in the source itself");
 	return 0;
+}
+
+/* The input is replaced if it is as it was when it was opened. */
+static int is_as_read(void *arg, const struct stat *found, struct bpk_err *err)
+{
+	const struct bpk_transfer *transfer = arg;
+
+	if (bpk_is_still(found, bpk_input_stat(transfer->in)))
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "is not replaced: it was changed meanwhile");
 }
 
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
@@ -66,6 +75,8 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 		.sync = !transfer->shared->no_sync,
 		.named = team != NULL,
 		.not_this = transfer->in_place ? NULL : bpk_input_stat(transfer->in),
+		.may_replace = transfer->in_place ? is_as_read : NULL,
+		.arg = transfer,
 		.directory = directory,
 		.ours = directory ? transfer->format->owns : NULL,
 		.like = bpk_input_like(transfer->in, &like) ? &like : NULL,

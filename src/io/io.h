@@ -308,6 +308,11 @@ struct bpk_draft_options {
 	bool sync;          /* fdatasync file and folder before and after the rename */
 	bool named;         /* it has a name from the start, by which other processes join it */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
+	/* Of a file: asked under the writer lock of a target that is about to be replaced, which is
+	 * found. A failure keeps it. arg is borrowed until the draft's end. NULL: any is
+	 * replaced. */
+	int (*may_replace)(void *arg, const struct stat *found, struct bpk_err *err);
+	void *arg;
 
 	/*
 	 * Write a directory (bpk_draft_tree). An existing one is replaced only with overwrite, and

@@ -645,3 +645,31 @@ KINDS
     [ $failed -gt 0 ]
     echo "# $all of $all readers" >&3
 }
+
+# Its last steps are taken under the writer lock, which an append meets, or after which it finds another archive.
+@test "convert --retune in place beside an append, at every call that writes: no byte is lost" {
+    local count step
+    count_own_calls
+    make_data
+    export BPK
+    all=0
+    while read -r name archive options; do
+        case $archive in *.blp | *.b2frame | *.b2nd) ;; *) continue ;; esac
+        pack_kind "$archive" "$options"
+        "$nth" -o calls "$BPK" convert -q -T 1 --retune "$archive"
+        count=$(wc -l <calls)
+        step=$(light && echo 5 || echo 2)
+        for ((point = own + 1; point <= count; point += step)); do
+            rm -f appended
+            pack_kind "$archive" "$options"
+            NTH_RUN="timeout 2 \"\$BPK\" append -q $archive more && : >appended" "$nth" -n $point -a run \
+                "$BPK" convert -q -T 1 --retune "$archive" 2>"$err" || [ $? -eq 1 ]
+            if [ -e appended ]; then cat a more; else cat a; fi >wanted
+            bpk cat "$archive" | cmp - wanted || die "$name: at $point" "$(cat "$err")"
+            quietly bpk verify "$archive"
+            all=$((all + 1))
+        done
+        rm -rf "$archive"
+    done < <(kinds)
+    echo "# $all appends" >&3
+}

@@ -336,10 +336,13 @@ retunes() { # FORMAT
         [ "$(json now "x['$key']")" = "$(json then "x['$key']")" ] || die "$1: $key is not that of pack"
     done
     [ "$(json now 'x["checksum"]')" = sha256 ]
-    # in place
-    quietly bpk convert --retune "$archive"
+    if [ -d "$archive" ]; then
+        refuses 1 'is not a file, which could be replaced; name a DST' bpk convert --retune "$archive"
+    else
+        quietly bpk convert --retune "$archive"
+        same "$archive" "$b"
+    fi
     holds a
-    [ "$(du -sb "$archive" | cut -f 1)" = "$(du -sb "$b" | cut -f 1)" ]
     bpk convert --retune -fv "$archive" -o "$b" 2>"$err"
     says 'recompressed: another choice is asked for'
 }
@@ -355,10 +358,11 @@ retunes() { # FORMAT
     data field-f64 800000 a
     for format in "${editable[@]}"; do
         make_archive $format a --dtype '<f8' --shape 100,1000 --codec lz4 --filter none
-        quietly bpk convert --retune --codec zlib "$archive"
-        bpk cat "$archive" | same - a
-        quietly bpk verify "$archive"
-        bpk info --json "$archive" >now
+        rm -rf b
+        quietly bpk convert --retune --codec zlib "$archive" -o b
+        bpk cat b | same - a
+        quietly bpk verify b
+        bpk info --json b >now
         [ "$(json now 'x["shape"], x["dtype"], x["codec"]')" = "([100, 1000], '<f8', 'zlib')" ]
     done
 }
@@ -378,6 +382,8 @@ retunes() { # FORMAT
     refuses 64 'expected a source and a target' bpk convert a.blp
     refuses 64 'standard input cannot be replaced' bpk convert --retune -
     refuses 1 'not an archive' bpk convert --retune a
+    tar cf t.tar a.blp
+    refuses 1 'is not a file, which could be replaced' bpk convert --retune t.tar:a.blp
     head -c 100000 a.blp >cut.blp
     refuses 2 'cut.blp' bpk convert --retune cut.blp
 }

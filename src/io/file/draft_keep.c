@@ -97,6 +97,20 @@ static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
+/* Ask whether the target may be replaced, whose writer lock is held; fd is -1 if it has none. */
+static int ask(const struct bpk_draft *draft, int fd, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (draft->may_replace == NULL)
+		return 0;
+	if (fd >= 0 ? fstat(fd, &found) != 0
+		    : fstatat(draft->target.folder, draft->target.name, &found,
+			      AT_SYMLINK_NOFOLLOW) != 0)
+		return bpk_fail_errno(err, errno, "stat");
+	return draft->may_replace(draft->arg, &found, err);
+}
+
 /* Undo the change of a writer that died in the old file before the new one gets the name, so that a
  * journal never lies beside a file that it is not about. */
 static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
@@ -107,6 +121,8 @@ static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 	rc = bpk_retire_lock(&old, &fd, err);
 	if (rc == 0)
 		rc = bpk_retire_settle(&old, fd, draft->sync, err);
+	if (rc == 0)
+		rc = ask(draft, fd, err);
 	if (rc == 0)
 		rc = replace_locked(draft, err);
 	if (fd >= 0)

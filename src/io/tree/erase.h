@@ -7,8 +7,7 @@
 
 #include "io/io.h"
 
-/* True if a leftover of a dead writer may be removed: it belongs to the folder's owner or to us, or
- * we are root. */
+/* True if a leftover of a dead writer may be removed: it belongs to the folder's owner or to us. */
 bool bpk_erase_may(uid_t owner, const struct stat *found);
 
 /* An entry below a folder that is not ours, and a digest of the files that are. */
