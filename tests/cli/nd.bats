@@ -43,7 +43,7 @@ print(",".join(str(n) for n in json.load(sys.stdin)["shape"]))')
 @test "cat --slice: what is no part of the array is refused, and what is no array" {
     need_fixtures blosc2
     array=$BPK_FIXTURES/blosc2/nd_i32.b2nd
-    for slice in x 1:2:3 ...,... '1;2' '' 1,; do
+    for slice in x 1:2:0 ...,... '1;2' '' 1,; do
         refuses 64 'slice' bpk cat --slice "$slice" "$array"
     done
     for slice in 1000000 -1000000 1,1,1,1,1,1; do
