@@ -116,11 +116,12 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 {
 	const struct bpk_flow *flow = run->flow;
 	const struct bpk_plan *plan = &flow->plan;
-	uint64_t planned;
+	uint64_t planned, offset;
 	int rc;
 
 	bpk_plan_parcel(plan, parcel);
 	planned = parcel->raw_size;
+	offset = parcel->raw_offset;
 	if (parcel->again > 0) {
 		parcel->want_start = 0;
 		parcel->want_size = SIZE_MAX;
@@ -128,6 +129,9 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 	rc = flow->in->fetch(flow->reader, parcel, err);
 	if (rc < 0)
 		return -1;
+	/* the plan may have it from the headers of all chunks, which the reader has not read */
+	if (parcel->raw_offset == BPK_UNKNOWN)
+		parcel->raw_offset = offset;
 	/* an empty pipe is packed as one empty chunk, like an empty file */
 	if (rc > 0 && (parcel->number > 0 || flow->packing == NULL || plan->count != BPK_UNKNOWN))
 		return judge_end(run, parcel->number, err) != 0 ? -1 : 1;

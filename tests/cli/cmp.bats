@@ -382,3 +382,19 @@ END
     differs '1 arrays are 2' bpk cmp --name x --no-defaults one two
     differs 'missing in one' bpk cmp --name x --no-defaults two one
 }
+
+# Frames whose chunks differ in size do not record the places of their raw bytes.
+@test "cmp finds a difference in an archive that was empty and then got several chunks" {
+    data field-f32 2500000 a
+    data noise 2500000 b
+    : >empty
+    for name in x.blp x.b2frame x.b2s x.blpd; do
+        bpk pack -q -o $name empty
+        bpk append -q $name a
+        quietly bpk cmp $name a
+        for other in b empty; do
+            ends 5 bpk cmp $name $other
+            ends 5 bpk cmp $other $name
+        done
+    done
+}
