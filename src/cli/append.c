@@ -1,4 +1,5 @@
 /* bpk append: raw bytes added to an archive. Called by main through the table of commands. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -404,24 +405,14 @@ static int find_format(const struct append_args *args, const char *path,
 	*format = args->common.shared.format;
 	if (*format == NULL)
 		*format = bpk_format_of_suffix(path);
+	if (*format == NULL && bpk_output_suffix(path) != NULL)
+		return bpk_output_fail_suffix(path, err);
 	if (*format == NULL)
 		*format = bpk_formats[0];
 	if ((*format)->writer != NULL && (*format)->editor != NULL)
 		return 0;
 	return bpk_fail(err, BPK_FAILED, "%s: cannot be created in format %s", path,
 			(*format)->name);
-}
-
-/* Permissions that file does not give are masked. Returns the umask as it was. */
-static mode_t mask_like(const char *file)
-{
-	mode_t old = umask(077), allowed = 0700;
-	struct stat seen;
-
-	if (stat(file, &seen) == 0)
-		allowed |= (seen.st_mode & 0777) | (seen.st_mode & 0444) >> 2;
-	umask(old | (~allowed & 0777));
-	return old;
 }
 
 /* Pack nothing: an archive that append fills, no more public than the file it follows. */
@@ -431,8 +422,12 @@ static int create_archive(const struct append_args *args, const char *path, stru
 	struct bpk_pack_args own = { .common = args->common, .stream_size = BPK_UNKNOWN };
 	struct bpk_shared *shared = &own.common.shared;
 	struct bpk_pack pack = { .args = &own };
-	mode_t old;
+	struct stat like;
 
+	if (stat(args->follow, &like) != 0)
+		return bpk_fail_errno(err, errno, "%s: cannot open", args->follow);
+	like.st_mtim.tv_nsec = UTIME_OMIT;
+	pack.like = &like;
 	if (find_format(args, path, &pack.format, err) != 0)
 		return -1;
 	if (bpk_encoding_check(&args->common.encoding, pack.format, err) != 0)
@@ -442,10 +437,8 @@ static int create_archive(const struct append_args *args, const char *path, stru
 	shared->verbose = 0;
 	shared->json = false;
 	shared->format = NULL;
-	old = mask_like(args->follow);
 	bpk_signals_start();
 	bpk_pack_one(&pack, nothing);
-	umask(old);
 	return 0;
 }
 

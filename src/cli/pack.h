@@ -32,6 +32,7 @@ struct bpk_pack {
 	struct bpk_buf metadata; /* empty: no metadata */
 	struct bpk_known *known; /* choices of all inputs; NULL: there is one input */
 	bool one_tree;           /* all operands lie below one directory */
+	const struct stat *like; /* the result is no more public than this file; NULL: the input */
 	struct bpk_input in;
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_transfer transfer;

@@ -271,8 +271,9 @@ static int open_input(struct bpk_pack *pack, const char *path, struct bpk_err *e
 		.predictions = pack->args->predict ? &pack->predictions : NULL,
 		.slack = pack->args->common.encoding.slack,
 	};
-	pack->transfer =
-		(struct bpk_transfer){ .shared = shared, .in = &pack->in, .format = pack->format };
+	pack->transfer = (struct bpk_transfer){
+		.shared = shared, .in = &pack->in, .format = pack->format, .like = pack->like
+	};
 	return bpk_input_open_raw(&pack->in, path, shared, err);
 }
 

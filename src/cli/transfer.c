@@ -53,6 +53,15 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 	return 0;
 }
 
+/* False: owner and permissions of the result are those of a new file. */
+static bool find_like(const struct bpk_transfer *transfer, struct stat *like)
+{
+	if (transfer->like == NULL)
+		return bpk_input_like(transfer->in, like);
+	*like = *transfer->like;
+	return true;
+}
+
 /* The input is replaced if it is as it was when it was opened. */
 static int is_as_read(void *arg, const struct stat *found, struct bpk_err *err)
 {
@@ -79,7 +88,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 		.arg = transfer,
 		.directory = directory,
 		.ours = directory ? transfer->format->owns : NULL,
-		.like = bpk_input_like(transfer->in, &like) ? &like : NULL,
+		.like = find_like(transfer, &like) ? &like : NULL,
 	};
 
 	if (team != NULL && team->rank > 0)
@@ -146,7 +155,7 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 			     .st_uid = (uid_t)-1,
 			     .st_gid = (gid_t)-1,
 			     .st_mtim.tv_nsec = UTIME_OMIT };
-	bool is_like = bpk_input_like(transfer->in, &like) || transfer->keeps_broken;
+	bool is_like = find_like(transfer, &like) || transfer->keeps_broken;
 
 	if (transfer->keeps_broken)
 		like.st_mode &= ~(mode_t)0177;

@@ -54,12 +54,13 @@ struct bpk_transfer {
 	const struct bpk_shared *shared;
 	struct bpk_input *in;
 
-	char *target;        /* path of the result, owned; NULL: no result */
-	bool target_derived; /* its name follows from the source's: then never through a link */
-	bool replaces;       /* --update replaces an older result */
-	bool in_place;       /* the result replaces the input */
-	bool keeps_broken;   /* the result is what lies before the damage, for its owner alone */
-	bool alone;          /* rank 0 of a team does it by itself */
+	char *target;            /* path of the result, owned; NULL: no result */
+	bool target_derived;     /* its name follows from the source's: then never through a link */
+	bool replaces;           /* --update replaces an older result */
+	bool in_place;           /* the result replaces the input */
+	const struct stat *like; /* the result is no more public than this file; NULL: the input */
+	bool keeps_broken; /* the result is what lies before the damage, for its owner alone */
+	bool alone;        /* rank 0 of a team does it by itself */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
 	/* Of the output; set before the draft is opened if the output may be a directory. */

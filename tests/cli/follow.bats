@@ -499,6 +499,8 @@ creates() {
     holds f
     bpk info --json "$archive" >was
     [ "$(json was 'x["typesize"], x["codec"], x["filter"]')" = "(8, 'lz4', 'shuffle')" ]
+    refuses 64 'the suffix of new.zst names no format' bpk append new.zst --follow f --pid $gone
+    [ ! -e new.zst ]
     archive=other
     quietly follow --pid $gone -F chunked
     holds f

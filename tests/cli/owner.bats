@@ -37,6 +37,16 @@ owned_by() {
     owned_by 1234:4321 a.tar
 }
 
+@test "an archive that append --follow creates belongs to the owner of the file, and to no other group" {
+    need_root
+    for name in a.blp a.b2frame a.b2s a.blpd; do
+        bpk append $name --follow a --idle 1
+        owned_by 1234:4321 $name
+        [ -d $name ] || [ "$(stat -c %a $name)" = 640 ]
+        bpk cat $name | same - a
+    done
+}
+
 @test "pack -r keeps the owners of folders" {
     need_root
     mkdir -p in/b

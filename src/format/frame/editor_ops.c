@@ -72,7 +72,9 @@ static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	struct bpk_frame_output *out = &e->output;
 
-	if (e->reader->sizes.regular || out->nchunks == 0 || out->header.variable_chunks)
+	bool is_even = e->reader->sizes.regular || e->reader->state.nchunks == 0;
+
+	if (is_even || out->nchunks == 0 || out->header.variable_chunks)
 		return 0;
 	return bpk_frame_output_vary(out, err);
 }
