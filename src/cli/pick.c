@@ -275,7 +275,8 @@ int bpk_content_only(const struct bpk_content *content, const char *option, stru
 		rc = fail_unseen(content, said, err);
 	else
 		rc = bpk_fail(err, BPK_FAILED,
-			      "holds %" PRIu64 " arrays, %s needs the --name of one", narrays,
-			      option);
+			      "holds %" PRIu64
+			      " arrays, %s needs the --name of one; bpk ls lists them",
+			      narrays, option);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }
