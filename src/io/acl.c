@@ -125,8 +125,8 @@ mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder
 {
 	mode_t mode = like->st_mode & 0777;
 
-	/* root gives it away; others keep it, and lose nothing */
-	if (geteuid() == 0)
+	/* root gives it away, unless it is root's; others keep it, and lose nothing */
+	if (like->st_uid != 0 && like->st_uid != (uid_t)-1 && geteuid() == 0)
 		(void)fchown(fd, like->st_uid, (gid_t)-1);
 	if (group != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0)
 		mode &= ~(mode_t)070 | (mode & 07) << 3;
