@@ -238,16 +238,21 @@ int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err
 	return 0;
 }
 
-/* When a request, the process or idleness ends the following, the file's size is its end. */
-static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
+/* True if a request, the process or idleness ends the following. */
+static bool is_to_end(const struct bpk_feed *feed)
 {
 	double idle = feed->options.end.idle;
+
+	return atomic_load(&end_asked) || is_gone(feed) ||
+	       (idle != 0 && bpk_clock() - feed->grown >= idle);
+}
+
+/* When the following ends, the file's size is its end. */
+static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
+{
 	uint64_t size;
 
-	if (feed->end != BPK_UNKNOWN)
-		return 0;
-	if (!atomic_load(&end_asked) && !is_gone(feed) &&
-	    (idle == 0 || bpk_clock() - feed->grown < idle))
+	if (feed->end != BPK_UNKNOWN || !is_to_end(feed))
 		return 0;
 	if (bpk_feed_measure(feed, &size, err) != 0 || bpk_feed_read_head(feed, size, err) != 0)
 		return -1;
@@ -371,9 +376,10 @@ int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err)
 /* Where the file cannot be looked at, opening it says why. */
 static bool is_missing(const char *path)
 {
-	struct stat seen;
+	struct stat found;
+	bool there;
 
-	return stat(path, &seen) != 0 && bpk_is_missing(errno);
+	return bpk_path_look(path, &found, &there, NULL) == 0 && !there;
 }
 
 int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
@@ -383,16 +389,11 @@ int bpk_archive_await(const char *path, const struct bpk_follow_options *options
 	struct bpk_feed feed;
 	int rc;
 
-	*asked = false;
 	start(&feed, path, &feed_options);
 	rc = watch_for_end(&feed, err);
-	while (rc == 0 && is_missing(path)) {
-		*asked = atomic_load(&end_asked);
-		if (*asked || is_gone(&feed) ||
-		    (options->idle != 0 && bpk_clock() - feed.grown >= options->idle))
-			break;
+	while (rc == 0 && is_missing(path) && !is_to_end(&feed))
 		rc = bpk_feed_wait(&feed, bpk_clock() + MISSING / 1000.0, err);
-	}
+	*asked = is_missing(path) && atomic_load(&end_asked);
 	close_watches(&feed);
 	return rc;
 }

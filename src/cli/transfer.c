@@ -62,16 +62,6 @@ static bool find_like(const struct bpk_transfer *transfer, struct stat *like)
 	return true;
 }
 
-/* The input is replaced if it is as it was when it was opened. */
-static int is_as_read(void *arg, const struct stat *found, struct bpk_err *err)
-{
-	const struct bpk_transfer *transfer = arg;
-
-	if (bpk_is_still(found, bpk_input_stat(transfer->in)))
-		return 0;
-	return bpk_fail(err, BPK_FAILED, "is not replaced: it was changed meanwhile");
-}
-
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	bool directory = transfer->format != NULL && transfer->format->is_directory;
@@ -84,8 +74,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 		.sync = !transfer->shared->no_sync,
 		.named = team != NULL,
 		.not_this = transfer->in_place ? NULL : bpk_input_stat(transfer->in),
-		.may_replace = transfer->in_place ? is_as_read : NULL,
-		.arg = transfer,
+		.only_this = transfer->in_place ? bpk_input_stat(transfer->in) : NULL,
 		.directory = directory,
 		.ours = directory ? transfer->format->owns : NULL,
 		.like = find_like(transfer, &like) ? &like : NULL,

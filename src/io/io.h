@@ -308,11 +308,9 @@ struct bpk_draft_options {
 	bool sync;          /* fdatasync file and folder before and after the rename */
 	bool named;         /* it has a name from the start, by which other processes join it */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
-	/* Of a file: asked under the writer lock of a target that is about to be replaced, which is
-	 * found. A failure keeps it. arg is borrowed until the draft's end. NULL: any is
-	 * replaced. */
-	int (*may_replace)(void *arg, const struct stat *found, struct bpk_err *err);
-	void *arg;
+	/* replace this file alone, and only if nobody changed it since; may be NULL. Not for a
+	 * directory. */
+	const struct stat *only_this;
 
 	/*
 	 * Write a directory (bpk_draft_tree). An existing one is replaced only with overwrite, and

@@ -72,6 +72,17 @@ double bpk_scale_place(const struct bpk_scale *scale, double number)
 	return (number / 2 - scale->low / 2) / (scale->high / 2 - scale->low / 2);
 }
 
+/* ---- Colours ---- */
+
+unsigned bpk_series_colour(size_t series)
+{
+	/* those of Okabe and Ito, and one more */
+	static const unsigned colours[] = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
+					    0xd55e00, 0x56b4e9, 0x000000, 0x999933 };
+
+	return colours[series % (sizeof colours / sizeof colours[0])];
+}
+
 /* ---- Ticks ---- */
 
 /* Digits without an exponent where these are few. */

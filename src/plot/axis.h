@@ -1,7 +1,7 @@
 /*
- * Numbers of axes: logarithms and powers of ten, and round numbers between two ends. A part of the
- * room's door. Pure functions, for any thread. bpk is not linked with libm, which would make every
- * command start later.
+ * Numbers of axes: logarithms and powers of ten, and round numbers between two ends; colours. A
+ * part of the room's door. Pure functions, for any thread. bpk is not linked with libm, which would
+ * make every command start later.
  */
 #ifndef BPK_PLOT_AXIS_H
 #define BPK_PLOT_AXIS_H
@@ -38,6 +38,9 @@ void bpk_scale_widen(struct bpk_scale *scale);
 
 /* The place of a number in a range: 0 for low, 1 for high. */
 double bpk_scale_place(const struct bpk_scale *scale, double number);
+
+/* The colour of a series, 0xrrggbb: eight that the colour-blind can tell apart, in turn. */
+unsigned bpk_series_colour(size_t series);
 
 enum { BPK_MOST_TICKS = 16 };
 

@@ -26,10 +26,6 @@ enum {
 
 static const unsigned GRID = 0xdddddd, FRAME = 0x888888, NO_NUMBER = 0xb0b0b0, PAPER = 0xffffff;
 
-/* The colours of Okabe and Ito, as in svg.c. */
-static const unsigned colours[BPK_PLOT_MOST_LINES] = { 0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
-						       0xd55e00, 0x56b4e9, 0x000000, 0x999933 };
-
 struct drawing {
 	const struct bpk_plot *plot;
 	const struct bpk_canvas_ops *ops;
@@ -102,7 +98,7 @@ static void lay_out(struct drawing *d)
 	d->left = bpk_most(40, width_of(&d->y) + 3 * BESIDE);
 	d->right = BPK_CANVAS_WIDTH - RIGHT;
 	if (has_colours(plot))
-		d->right -= 2.0 * COLOURS + BESIDE + width_of(&d->values) - BESIDE;
+		d->right -= 2.0 * COLOURS + width_of(&d->values);
 	d->top = TOP;
 	d->bottom = BPK_CANVAS_HEIGHT - BOTTOM;
 	bpk_ticks_find(&plot->x, 6, &d->x);
@@ -219,7 +215,7 @@ static void draw_line(const struct drawing *d, size_t number, double *points)
 			points[2 * count + 3] = y_of(d, high[i]);
 			count += 2;
 		} else if (count > 0) {
-			d->ops->line(d->owner, points, count, false, colours[number]);
+			d->ops->line(d->owner, points, count, false, bpk_series_colour(number));
 			count = 0;
 		}
 	}
@@ -235,7 +231,7 @@ static void draw_legend(const struct drawing *d)
 		char text[24];
 
 		snprintf(text, sizeof text, "%zu", i);
-		d->ops->line(d->owner, points, 2, false, colours[i]);
+		d->ops->line(d->owner, points, 2, false, bpk_series_colour(i));
 		d->ops->text(d->owner, x + 18, 44, BPK_ANCHOR_START, text);
 	}
 }
@@ -328,7 +324,8 @@ static void draw_bars(const struct drawing *d)
 		double y = y_of(d, (double)plot->count[i]);
 
 		if (plot->count[i] > 0)
-			d->ops->rect(d->owner, x, y, end - x - 1, d->bottom - y, colours[0]);
+			d->ops->rect(d->owner, x, y, end - x - 1, d->bottom - y,
+				     bpk_series_colour(0));
 	}
 	if (d->ops->note != NULL)
 		d->ops->note(d->owner, "edges", edges, 2);

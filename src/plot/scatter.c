@@ -138,8 +138,8 @@ static void put_dot(struct bpk_svg *out, double x, double y, size_t series, bool
 {
 	if (marked)
 		bpk_svg_put(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\"/>", x, y);
-	bpk_svg_put(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>", x, y,
-		    bpk_svg_colour(series));
+	bpk_svg_put(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#%06x\"/>", x, y,
+		    bpk_series_colour(series));
 }
 
 static void put_point(struct bpk_svg *out, const struct bpk_scatter_point *point,

@@ -3,15 +3,6 @@
 
 #include <stdio.h>
 
-/* The colours of Okabe and Ito. */
-static const char *const colours[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7",
-				       "#d55e00", "#56b4e9", "#000000" };
-
-const char *bpk_svg_colour(size_t series)
-{
-	return colours[series % (sizeof colours / sizeof colours[0])];
-}
-
 void bpk_svg_put(struct bpk_svg *svg, const char *format, ...)
 {
 	char text[512];

@@ -13,9 +13,6 @@ struct bpk_svg {
 	bool failed; /* err says why */
 };
 
-/* The colour of a series, "#0072b2": seven that the colour-blind can tell apart, in turn. */
-const char *bpk_svg_colour(size_t series);
-
 /* Append formatted text, at most 511 bytes, without escapes. */
 void bpk_svg_put(struct bpk_svg *svg, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -122,8 +122,9 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	d->fd = d->read_fd = d->folder = -1;
 	d->withholding = &d->own;
 	d->overwrite = options->overwrite;
-	d->may_replace = options->may_replace;
-	d->arg = options->arg;
+	d->compares = options->only_this != NULL;
+	if (d->compares)
+		d->seen = *options->only_this;
 	d->replaces = -1;
 	d->sync = options->sync;
 	d->is_named = options->named;

@@ -14,12 +14,10 @@ struct bpk_draft {
 	bool is_file; /* a draft; otherwise the target itself is written */
 	bool seekable;
 	bool overwrite, sync;
-	int (*may_replace)(void *arg, const struct stat *found, struct bpk_err *err); /* or NULL */
-	void *arg;
 	bool is_named;  /* never nameless */
 	bool is_shadow; /* fd is -1 until it joins */
 	int replaces;   /* an open file whose name it takes; -1: of any */
-	bool compares;  /* only if that file is still as in seen */
+	bool compares;  /* replaces a file only if that is still as in seen */
 	struct stat seen;
 	int fd;                          /* for writing; target.fd for a direct target */
 	int folder;                      /* of a directory: the shadow's own, or borrowed; -1 */

@@ -97,18 +97,23 @@ static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
-/* Ask whether the target may be replaced, whose writer lock is held; fd is -1 if it has none. */
-static int ask(const struct bpk_draft *draft, int fd, struct bpk_err *err)
+/* Check that no other program changed the file that the draft replaces: fd, or -1 for the one that
+ * has the name. An exchange of names sets its ctime. */
+static int check_seen(const struct bpk_draft *draft, int fd, bool is_exchanged, struct bpk_err *err)
 {
-	struct stat found;
+	struct stat now;
 
-	if (draft->may_replace == NULL)
+	if (!draft->compares)
 		return 0;
-	if (fd >= 0 ? fstat(fd, &found) != 0
-		    : fstatat(draft->target.folder, draft->target.name, &found,
+	if (fd >= 0 ? fstat(fd, &now) != 0
+		    : fstatat(draft->target.folder, draft->target.name, &now,
 			      AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "stat");
-	return draft->may_replace(draft->arg, &found, err);
+	if (is_exchanged)
+		now.st_ctim = draft->seen.st_ctim;
+	if (!bpk_is_still(&now, &draft->seen))
+		return bpk_fail(err, BPK_FAILED, "was changed by another program meanwhile");
+	return 0;
 }
 
 /* Undo the change of a writer that died in the old file before the new one gets the name, so that a
@@ -122,7 +127,7 @@ static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_retire_settle(&old, fd, draft->sync, err);
 	if (rc == 0)
-		rc = ask(draft, fd, err);
+		rc = check_seen(draft, fd, false, err);
 	if (rc == 0)
 		rc = replace_locked(draft, err);
 	if (fd >= 0)
@@ -143,23 +148,6 @@ static int exchange(const struct bpk_draft *draft)
 	return renameat2(folder, draft->draft_name, folder, draft->target.name, RENAME_EXCHANGE);
 }
 
-/* Check that no other program changed the file that the draft replaces. An exchange of names sets
- * its ctime. */
-static int check_seen(const struct bpk_draft *draft, bool is_exchanged, struct bpk_err *err)
-{
-	struct stat now;
-
-	if (!draft->compares)
-		return 0;
-	if (fstat(draft->replaces, &now) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if (is_exchanged)
-		now.st_ctim = draft->seen.st_ctim;
-	if (!bpk_is_still(&now, &draft->seen))
-		return bpk_fail(err, BPK_FAILED, "was changed by another program meanwhile");
-	return 0;
-}
-
 /* The draft's name holds what the target was. Remove it if it is the file that the draft replaces;
  * another file, or one that was changed, gets its name back. */
 static int remove_exchanged(struct bpk_draft *draft, struct bpk_err *err)
@@ -167,7 +155,7 @@ static int remove_exchanged(struct bpk_draft *draft, struct bpk_err *err)
 	struct bpk_resolved was = bpk_resolved_in(draft->target.folder, draft->draft_name);
 
 	if (bpk_resolved_check(&was, draft->replaces, false, err) == 0 &&
-	    check_seen(draft, true, err) == 0) {
+	    check_seen(draft, draft->replaces, true, err) == 0) {
 		/* the next change removes it in any case */
 		if (unlinkat(draft->target.folder, draft->draft_name, 0) != 0)
 			unlinkat(draft->target.folder, draft->draft_name, 0);
@@ -190,7 +178,7 @@ static int replace_own(struct bpk_draft *draft, struct bpk_err *err)
 
 	if (link_draft(draft, err) != 0 ||
 	    bpk_resolved_check(&own, draft->replaces, false, err) != 0 ||
-	    check_seen(draft, false, err) != 0)
+	    check_seen(draft, draft->replaces, false, err) != 0)
 		return -1;
 	if (exchange(draft) == 0)
 		return remove_exchanged(draft, err);
