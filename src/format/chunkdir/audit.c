@@ -354,7 +354,7 @@ int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bp
 	void *now = reader;
 	int rc = audit_all(r, remark, arg, &found);
 
-	for (int i = 0; rc != 0 && i < MOST_AUDITS && was_changed(now, &found); i++) {
+	for (int i = 0; rc != 0 && was_changed(now, &found) && i < MOST_AUDITS; i++) {
 		if (now != reader)
 			ops->close(now);
 		found = (struct bpk_err){ 0 };
