@@ -46,11 +46,6 @@ static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
 	if (archive->format->editor == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
 				archive->format->name);
-	if (archive->url != NULL && !archive->format->editor->adds_in_stores)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"is a %s in a store, and is not added to; \"bpk convert URL NAME\" "
-				"makes a local copy that can be, or a sparse frame in the store",
-				archive->format->summary);
 	return archive->format->editor->open(archive->path, &archive->options.editor,
 					     &archive->editor, err);
 }

@@ -443,8 +443,6 @@ struct bpk_editor_ops {
 
 	int (*commit)(void *editor, struct bpk_err *err);
 	void (*close)(void *editor);
-
-	bool adds_in_stores; /* open takes the URL of a directory in a store, to append chunks */
 };
 
 /* The result of removing the holes from an archive, or of finishing it. */

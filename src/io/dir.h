@@ -188,8 +188,17 @@ struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree);
 struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree);
 
 /* True for a directory in a store. Others may add files to it meanwhile: a name is given only where
- * it is free, and one that was removed should not be used again. */
+ * it is free, or taken first, and one that was removed should not be used again. */
 bool bpk_tree_is_remote(const struct bpk_tree *tree);
+
+/*
+ * Take name, in a store: the next draft of that name replaces the file that has it now, and no
+ * other one. Before it is sent, the pivot is replaced by reservation, an equivalent text that no
+ * other writer makes: a commit that another one prepared before fails. So does ours, if another
+ * writer reserves later. Elsewhere a draft replaces any file, and nothing is done.
+ */
+int bpk_tree_take(struct bpk_tree *tree, const char *name, struct bpk_view reservation,
+		  struct bpk_err *err);
 
 /* Create the folder name and its parents unless they exist. */
 int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err);

@@ -45,6 +45,10 @@ struct bpk_edit_options {
 	 * directory is not changed. Borrowed for as long as the directory is open. */
 	const char *pivot;
 
+	/* Of such a directory: the format numbers its files, so that two writers give the same
+	 * names. */
+	bool shares_names;
+
 	/* Also settle a journal that was made for another file that this one is a copy of. Only
 	 * when the user says so, for restored files. */
 	bool any_journal;
@@ -169,6 +173,9 @@ int bpk_edit_check_copy(struct bpk_edit *edit, const struct bpk_draft *draft, st
 
 /* A step after a commit failed: say in err that the change is committed. Returns -1. */
 int bpk_edit_fail_committed(struct bpk_err *err);
+
+/* The same for reading the archive again after a commit. */
+int bpk_edit_fail_reread(struct bpk_err *err);
 
 /* For a process that a signal ends: undo the uncommitted changes of all open edits, and refuse
  * writes and commits from here on. Waits for a commit that has begun. Any thread. */

@@ -165,6 +165,26 @@ serve_store() { # OPTION...
     export AWS_ACCESS_KEY_ID=ID AWS_SECRET_ACCESS_KEY=se/cr+et BPK_ENDPOINT=$url
 }
 
+# Faults of a store, each in place of an answer, or in it.
+faults=(403 404 409 500 503 reset lost garbage empty error-in-200 condition cut short stall long big-headers
+    redirect 400 501)
+
+# COUNT N: one in N of the rows 0 to COUNT - 1.
+rows() {
+    local every=$2
+    ! light || every=$((3 * every))
+    [ -z "${BPK_TEST_WHOLE:-}" ] || every=1
+    seq $(((${BPK_TEST_SEED:-0} + 7) % every)) "$every" $(($1 - 1))
+}
+
+# Two commands at the same time, of which $one and $two are the statuses.
+both() {
+    one=0 two=0
+    "$1" >one.out 2>one.err &
+    "$2" >two.out 2>two.err || two=$?
+    wait $! || one=$?
+}
+
 # LISTEN LINES: nginx over the folder d at 127.0.0.1:$port, with these words behind listen, and lines in its server,
 # until it is killed as $server; $requests is its log, as that of serve.
 serve_nginx() {
@@ -204,6 +224,8 @@ need_urls() {
 }
 
 count_requests() { wc -l <"$requests"; }
+# N: request N has arrived at a store that keeps it: it is not in the log, and those before it are.
+arrived() { [ "$(count_requests)" -ge $(($1 - 1)) ]; }
 count_bytes() { awk -F '\t' '{ n += $6 } END { print n + 0 }' "$requests"; }
 
 reader() { "$python" "$tests/lib/blp_reader.py" "$@"; }

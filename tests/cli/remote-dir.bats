@@ -14,17 +14,6 @@ stored() {
     [ -z "$(ls d/.uploads 2>/dev/null)" ] || die "left at the store: $(ls d/.uploads)"
 }
 
-# COUNT N: one in N of the rows 0 to COUNT - 1.
-rows() {
-    local every=$2
-    ! light || every=$((3 * every))
-    [ -z "${BPK_TEST_WHOLE:-}" ] || every=1
-    seq $(((${BPK_TEST_SEED:-0} + 7) % every)) "$every" $(($1 - 1))
-}
-
-kinds=(403 404 409 500 503 reset lost garbage empty error-in-200 condition cut short stall long big-headers
-    redirect 400 501)
-
 @test "every container of many files is written as on the disk" {
     need_urls
     data field-f32 600000 raw
@@ -162,11 +151,11 @@ falters() {
     bpk pack -q -t 4 -z 64K -F chunked -o whole.chunked raw
     [ "$(files_of whole.b2sparse | wc -l)" -eq 6 ]
     [ "$(files_of whole.chunked | wc -l)" -eq 4 ]
-    for row in $(rows $((9 * ${#kinds[@]})) 23); do
-        falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" b2sparse
+    for row in $(rows $((9 * ${#faults[@]})) 23); do
+        falters "${faults[row % ${#faults[@]}]}@$((row / ${#faults[@]} + 1))" b2sparse
     done
-    for row in $(rows $((7 * ${#kinds[@]})) 31); do
-        falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" chunked
+    for row in $(rows $((7 * ${#faults[@]})) 31); do
+        falters "${faults[row % ${#faults[@]}]}@$((row / ${#faults[@]} + 1))" chunked
     done
     for row in $(rows $((9 * 5)) 17); do
         lasting=(403 500 reset lost condition)
@@ -194,9 +183,6 @@ falters() {
     says "it is uncertain whether the store keeps it, so that all of its files stay"
     diff -r whole.b2sparse d/b/x.b2sparse
 }
-
-# Wait until request N has arrived at a store that keeps it: those before it are in the log.
-arrived() { [ "$(count_requests)" -ge $(($1 - 1)) ]; }
 
 # SIGNAL FAULT NUMBER COMMAND...: it hangs there, and the signal ends it.
 interrupted() {
@@ -233,14 +219,6 @@ interrupted() {
     rm -rf d
     interrupted KILL late 9 "${pack[@]}"
     [ ! -e d/b/x/chunks.b2frame ] || stored whole x
-}
-
-# Two commands at the same time, of which $one and $two are the statuses.
-both() {
-    one=0 two=0
-    "$1" >one.out 2>one.err &
-    "$2" >two.out 2>two.err || two=$?
-    wait $! || one=$?
 }
 
 @test "two writers of one new name: each is whole or refused" {
@@ -349,10 +327,7 @@ holds() {
     need_urls
     archives
     serve_archive
-    bpk pack -q -F chunked -o s3://b/chunked raw
     bpk pack -q -o s3://b/x.blp raw
-    refuses 1 "is a chunked directory in a store, and is not added to; .bpk convert URL NAME. makes a local copy" \
-        bpk append s3://b/chunked more
     for path in s3://b/x.blp s3://b/none s3://b/x/chunks.b2frame; do
         refuses 1 "not changed in place; .bpk convert URL FILE. makes a local copy" bpk append "$path" more
     done
@@ -405,8 +380,8 @@ append_falters() {
     put=$(awk -F '\t' '$2 == "PUT" { print $1; exit }' "$requests")
     commit=$(awk -F '\t' '$2 == "PUT" { n = $1 } END { print n }' "$requests")
     stop_serving
-    for row in $(rows $((number * ${#kinds[@]})) 97); do
-        append_falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))"
+    for row in $(rows $((number * ${#faults[@]})) 97); do
+        append_falters "${faults[row % ${#faults[@]}]}@$((row / ${#faults[@]} + 1))"
     done
     lasting=(403 500 reset lost condition)
     for row in $(rows $((number * 5)) 97); do

@@ -248,9 +248,6 @@ rows() {
     same raw.blp d/b/x.blp
 }
 
-# Wait until request N has arrived at a store that keeps it: it is not in the log, and those before it are.
-arrived() { [ "$(count_requests)" -ge $(($1 - 1)) ]; }
-
 # SIGNAL FAULT NUMBER: it hangs there, and the signal ends it.
 interrupted() {
     local signal=$1 fault=$2 number=$3 status=0

@@ -607,7 +607,7 @@ static int unpack_range(struct reader *r, struct bpk_plan plan, bool places, uns
 
 	flow.plan = plan;
 	flow.decode = true;
-	/* behind a chunk that is too short by a byte, others come to the places that the plan gives */
+	/* behind a chunk that is too short by a byte, others come to their places in the plan */
 	writer_make(&w, true, places, size + 1);
 	w.slow = r->slow;
 	r->last = BPK_UNKNOWN;

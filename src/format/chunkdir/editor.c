@@ -12,6 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* In a store its replacement is the commit; a table of bcolz has none of its own. */
+static const char PIVOT[] = "meta/sizes";
+
 /* ---- Opening ---- */
 
 static void close_reader(struct bpk_chunkdir_editor *e)
@@ -84,6 +87,15 @@ static void editor_close(void *editor)
 
 static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
 {
+	bool is_table = false;
+
+	if (bpk_path_is_url(place->path) &&
+	    bpk_dir_has(place->directory, "__rootdirs__", BPK_ENTRY_FILE, &is_table, err) != 0)
+		return -1;
+	if (is_table)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is a table of bcolz in a store, whose columns do not grow in one "
+				"step; \"bpk convert URL NAME\" makes a local copy");
 	return bpk_format_holds(place, bpk_chunkdir_probe, claimed, err);
 }
 
@@ -99,6 +111,8 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	e->path = path;
 	with.claims = claims;
 	with.owns = bpk_chunkdir_owns;
+	with.pivot = PIVOT;
+	with.shares_names = true;
 	if (bpk_tree_open(path, &with, &e->tree, err) != 0 || load(e, err) != 0 ||
 	    begin(e, err) != 0) {
 		editor_close(e);
@@ -300,11 +314,11 @@ static int editor_commit(void *editor, struct bpk_err *err)
 		return -1;
 	if (only_adds(e))
 		bpk_tree_only_adds(e->tree);
-	if (bpk_tree_commit(e->tree, is_pivotal(e) ? "meta/sizes" : NULL, err) != 0)
+	if (bpk_tree_commit(e->tree, is_pivotal(e) ? PIVOT : NULL, err) != 0)
 		return -1;
 	end(e);
 	close_reader(e);
-	return load(e, err) != 0 || begin(e, err) != 0 ? -1 : 0;
+	return load(e, err) == 0 && begin(e, err) == 0 ? 0 : bpk_edit_fail_reread(err);
 }
 
 static const struct bpk_writer_ops appender = {

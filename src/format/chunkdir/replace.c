@@ -3,7 +3,9 @@
  */
 #include "format/chunkdir/editor.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <sys/random.h>
 
 #include "format/bloscpack/bloscpack.h"
 #include "format/chunkdir/meta.h"
@@ -191,6 +193,54 @@ static int copy_chunks(struct bpk_chunkdir_editor *e, size_t column, uint64_t nu
 
 /* ---- Files that replace others ---- */
 
+/* A reservation: sizes as they are, with a number that no other writer has. */
+static int print_reservation(const struct bpk_chunkdir_sizes *committed, struct bpk_buf *text,
+			     struct bpk_err *err)
+{
+	struct bpk_chunkdir_sizes sizes = *committed;
+	struct bpk_buf plain = { 0 };
+	uint64_t number[2];
+	int rc;
+
+	if (getrandom(number, sizeof number, 0) != sizeof number)
+		return bpk_fail_errno(err, errno, "getrandom");
+	if (sizes.cbytes == BPK_UNKNOWN)
+		sizes.cbytes = 0;
+	rc = bpk_chunkdir_sizes_print(&sizes, &plain, err);
+	if (rc == 0)
+		rc = bpk_buf_printf(text, err, "{\"writer\": \"%016" PRIx64 "%016" PRIx64 "\", ",
+				    number[0], number[1]);
+	if (rc == 0)
+		rc = bpk_buf_append(text, bpk_view(plain.data + 1, plain.size - 1), err);
+	bpk_buf_clear(&plain);
+	return rc;
+}
+
+/* In a store a name is given again only once it is taken. It may be that of a committed file, or of
+ * one that an interrupted append left. */
+static int take_name(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+		     struct bpk_err *err)
+{
+	struct bpk_buf name = { 0 }, reservation = { 0 };
+	bool is_used = false;
+	int rc;
+
+	if (!bpk_tree_is_remote(e->tree))
+		return 0;
+	rc = bpk_chunkdir_file_name(&e->set, &e->set.columns[column], number, &name, err);
+	if (rc == 0)
+		rc = bpk_dir_has(e->place.directory, (const char *)name.data, BPK_ENTRY_FILE,
+				 &is_used, err);
+	if (rc == 0 && is_used)
+		rc = print_reservation(&e->set.sizes, &reservation, err);
+	if (rc == 0 && is_used)
+		rc = bpk_tree_take(e->tree, (const char *)name.data, bpk_buf_view(&reservation),
+				   err);
+	bpk_buf_clear(&name);
+	bpk_buf_clear(&reservation);
+	return rc;
+}
+
 /* Begin the replacement of an existing file of a column. After a cut the first such file is held
  * until the commit, since it may have to follow sizes. */
 static int begin_replacing(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
@@ -224,6 +274,8 @@ int bpk_chunkdir_reach(struct bpk_chunkdir_editor *e, size_t column, uint64_t nu
 
 	if (file->draft != NULL && file->number != superchunk &&
 	    bpk_chunkdir_complete(e, column, err) != 0)
+		return -1;
+	if (file->draft == NULL && take_name(e, column, superchunk, err) != 0)
 		return -1;
 	if (file->draft == NULL && superchunk < c->nfiles &&
 	    begin_replacing(e, column, superchunk, err) != 0)

@@ -87,15 +87,22 @@ static int subtract_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 	return rc;
 }
 
+/* The committed sizes of name; in a store its file may be a reservation by now. */
 static int read_sizes(struct bpk_chunkdir_editor *e, const char *name,
 		      struct bpk_chunkdir_sizes *sizes, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
-	int rc = bpk_chunkdir_read(e->place.directory, name, BPK_CHUNKDIR_MAX_JSON, &text, err);
+	int rc = 0;
 
-	if (rc == 0)
-		rc = bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, sizes, err);
-	bpk_buf_clear(&text);
+	*sizes = e->set.sizes;
+	if (e->set.is_table) {
+		rc = bpk_chunkdir_read(e->place.directory, name, BPK_CHUNKDIR_MAX_JSON, &text, err);
+		if (rc == 0)
+			rc = bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, sizes, err);
+		bpk_buf_clear(&text);
+	}
+	if (sizes->cbytes == BPK_UNKNOWN)
+		sizes->cbytes = 0;
 	return rc;
 }
 
@@ -136,8 +143,6 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 	if (rc == 0)
 		rc = check_last(e, first, n, &sizes.digests, err);
 	bpk_chunkdir_size_up(&e->set, c, &sizes);
-	if (sizes.cbytes == BPK_UNKNOWN)
-		sizes.cbytes = 0;
 	for (size_t i = first; e->output.tracks != NULL && i < first + n; i++) {
 		sizes.cbytes += e->output.tracks[i].size;
 		sizes.digests.data += e->output.tracks[i].data;

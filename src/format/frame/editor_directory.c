@@ -262,8 +262,7 @@ static int directory_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 	if (commit(s, err) != 0)
 		return -1;
 	bpk_frame_editor_forget(e);
-	return load(s, err) == 0 ? 0
-				 : bpk_err_subject(err, "is committed; reading it again failed");
+	return load(s, err) == 0 ? 0 : bpk_edit_fail_reread(err);
 }
 
 const struct bpk_frame_editor_store bpk_frame_editor_directory = {

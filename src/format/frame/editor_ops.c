@@ -318,5 +318,4 @@ const struct bpk_editor_ops bpk_frame_sparse_editor_ops = {
 	.reseal = editor_reseal,
 	.commit = editor_commit,
 	.close = editor_close,
-	.adds_in_stores = true,
 };

@@ -243,6 +243,11 @@ int bpk_edit_fail_committed(struct bpk_err *err)
 	return bpk_err_subject(err, "is committed, but must be completed by the next change");
 }
 
+int bpk_edit_fail_reread(struct bpk_err *err)
+{
+	return bpk_err_subject(err, "is committed; reading it again failed");
+}
+
 int bpk_edit_trim(struct bpk_edit *edit, struct bpk_err *err)
 {
 	if (bpk_edit_enter(edit, err) != 0)

@@ -4,7 +4,7 @@
  *
  * Nothing locks a name in a store. A new directory is kept apart from another command's by its
  * files, each put only where there is none; a change by its last step, which replaces one file only
- * if that is still the one that was read.
+ * if that is still the one that was read, and by a reservation (objects.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,13 @@
 #include "io/edit.h"
 #include "io/file/draft.h"
 #include "io/remote/objects.h"
+
+/* A file that is to be replaced. */
+struct taken {
+	struct taken *next;
+	char *name;
+	char tag[BPK_ANSWER_TEXT]; /* its ETag */
+};
 
 struct directory {
 	struct bpk_tree tree;
@@ -22,10 +29,23 @@ struct directory {
 	const char *pivot;
 	struct bpk_dir *stale; /* as it was before the commit: its reader may be open yet */
 	struct bpk_names removed;
+	struct taken *taken;
+	struct bpk_buf reservation; /* empty: no file was taken since the last one */
 };
+
+static void free_taken(struct directory *directory)
+{
+	for (struct taken *next; directory->taken != NULL; directory->taken = next) {
+		next = directory->taken->next;
+		free(directory->taken->name);
+		free(directory->taken);
+	}
+}
 
 static void free_directory(struct directory *directory)
 {
+	free_taken(directory);
+	bpk_buf_clear(&directory->reservation);
 	bpk_objects_close(&directory->objects);
 	bpk_dir_close(directory->tree.dir);
 	bpk_dir_close(directory->stale);
@@ -94,14 +114,33 @@ static int directory_draft(void *owner, const char *name, struct bpk_draft **dra
 			   struct bpk_err *err)
 {
 	struct directory *directory = owner;
+	const struct taken *taken = directory->taken;
 
-	return bpk_objects_begin(&directory->objects, name, draft, err);
+	while (taken != NULL && strcmp(taken->name, name) != 0)
+		taken = taken->next;
+	return bpk_objects_begin(&directory->objects, name, taken == NULL ? NULL : taken->tag,
+				 draft, err);
+}
+
+/* A file that replaces another one is sent after a reservation. */
+static int reserve(struct directory *directory, struct bpk_err *err)
+{
+	int rc = bpk_objects_reserve(&directory->objects, directory->pivot,
+				     bpk_buf_view(&directory->reservation), err);
+
+	directory->reservation.size = 0;
+	return rc;
 }
 
 static int directory_stage(void *owner, struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct directory *directory = owner;
 
+	if (directory->reservation.size > 0 && bpk_upload_of(draft)->old_tag[0] != '\0' &&
+	    reserve(directory, err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
 	return bpk_objects_stage(&directory->objects, draft, err);
 }
 
@@ -171,30 +210,66 @@ int bpk_remote_draft(const char *path, const struct bpk_draft_options *options,
 
 /* ---- a directory that is added to ---- */
 
-/* Note which version of the pivot the commit is to replace, before any of it is read. */
-static int note_pivot(struct directory *directory, struct bpk_err *err)
+/* Look up a file of the directory; tag is its ETag, "" if it is not there. */
+static int look_up_tag(const struct directory *directory, const char *name,
+		       char tag[BPK_ANSWER_TEXT], struct bpk_err *err)
 {
-	struct bpk_objects *objects = &directory->objects;
 	struct bpk_answer answer;
 	struct bpk_url url;
 	bool is_there = false;
-	int rc = bpk_url_below(&objects->url, directory->pivot, &url, err);
+	int rc = bpk_url_below(&directory->objects.url, name, &url, err);
 
+	*tag = '\0';
 	if (rc == 0)
 		rc = look(&url, &is_there, &answer, err);
 	bpk_url_clear(&url);
-	if (rc != 0)
-		return -1;
-	if (!is_there)
-		return bpk_fail(err, BPK_FAILED, "%s: does not exist, or cannot be looked up",
-				directory->pivot);
+	if (rc != 0 || !is_there)
+		return rc;
 	if (!answer.is_strong || strlen(answer.version) > BPK_ANSWER_TEXT / 2)
 		return bpk_fail(
 			err, BPK_FAILED,
 			"the store has no strong ETags, by which two writers are told apart");
+	strcpy(tag, answer.version);
+	return 0;
+}
+
+/* Note which version of the pivot the commit is to replace, before any of it is read. */
+static int note_pivot(struct directory *directory, struct bpk_err *err)
+{
+	struct bpk_objects *objects = &directory->objects;
+	char tag[BPK_ANSWER_TEXT];
+
+	if (look_up_tag(directory, directory->pivot, tag, err) != 0)
+		return -1;
 	free(objects->pivot_tag);
-	objects->pivot_tag = bpk_strdup(answer.version, err);
-	return objects->pivot_tag == NULL ? -1 : 0;
+	objects->pivot_tag = *tag == '\0' ? NULL : bpk_strdup(tag, err);
+	return *tag != '\0' && objects->pivot_tag == NULL ? -1 : 0;
+}
+
+static int fail_absent(const char *name, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "%s: does not exist, or cannot be looked up", name);
+}
+
+static int change_take(void *owner, const char *name, struct bpk_view reservation,
+		       struct bpk_err *err)
+{
+	struct directory *directory = owner;
+	struct taken *taken = bpk_calloc(1, sizeof *taken, err);
+
+	if (taken == NULL)
+		return -1;
+	taken->next = directory->taken;
+	directory->taken = taken;
+	taken->name = bpk_strdup(name, err);
+	if (taken->name == NULL)
+		return -1;
+	if (look_up_tag(directory, name, taken->tag, err) != 0)
+		return bpk_err_subject(err, "%s", name);
+	if (taken->tag[0] == '\0')
+		return fail_absent(name, err);
+	directory->reservation.size = 0;
+	return bpk_buf_append(&directory->reservation, reservation, err);
 }
 
 /* Open the directory as it is now; the one opened before stays for its reader. */
@@ -220,10 +295,9 @@ static int change_commit(void *owner, const char *pivot, struct bpk_err *err)
 		return -1;
 	bpk_objects_remove(&directory->objects, &directory->removed);
 	bpk_names_clear(&directory->removed);
+	free_taken(directory);
 	directory->tree.only_adds = false;
-	return open_state(directory, err) == 0
-		       ? 0
-		       : bpk_err_subject(err, "is committed; reading it again failed");
+	return open_state(directory, err) == 0 ? 0 : bpk_edit_fail_reread(err);
 }
 
 static void change_close(void *owner)
@@ -231,7 +305,8 @@ static void change_close(void *owner)
 	free_directory(owner);
 }
 
-static const struct bpk_tree_ops change_ops = { .draft = directory_draft,
+static const struct bpk_tree_ops change_ops = { .take = change_take,
+						.draft = directory_draft,
 						.stage = directory_stage,
 						.remove = directory_remove,
 						.commit = change_commit,
@@ -261,7 +336,10 @@ static int open_change(struct directory *directory, const char *path,
 		return bpk_fail_memory(err, strlen(path));
 	directory->url = url;
 	directory->pivot = options->pivot;
-	return open_state(directory, err) != 0 ? -1 : check_claim(directory, options, err);
+	directory->objects.shares_names = options->shares_names;
+	if (open_state(directory, err) != 0 || check_claim(directory, options, err) != 0)
+		return -1;
+	return directory->objects.pivot_tag == NULL ? fail_absent(directory->pivot, err) : 0;
 }
 
 int bpk_remote_tree_open(const char *path, const struct bpk_edit_options *options,

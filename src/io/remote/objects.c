@@ -97,6 +97,8 @@ static size_t settle_open(struct bpk_objects *objects, double until)
 		enum bpk_sight sight = bpk_upload_settle(upload, until);
 		const char *name = upload->path + strlen(objects->path) + 1;
 
+		if (upload->old_tag[0] != '\0')
+			continue; /* one file as before, whichever it is */
 		if (sight == BPK_SIGHT_UNKNOWN ||
 		    (sight == BPK_SIGHT_OURS &&
 		     bpk_names_add(&objects->stored, strdup(name), NULL) != 0))
@@ -120,7 +122,9 @@ static void clean(struct bpk_objects *objects, double until)
 {
 	size_t left = settle_open(objects, until);
 
-	tell_left(objects, left + remove_all(objects, &objects->stored, until));
+	left += objects->shares_names ? objects->stored.count
+				      : remove_all(objects, &objects->stored, until);
+	tell_left(objects, left);
 }
 
 static void stop_all(const struct bpk_objects *objects, double patience)
@@ -167,13 +171,13 @@ static void end_clean(struct bpk_objects *objects)
 
 /* ---- files ---- */
 
-int bpk_objects_begin(struct bpk_objects *objects, const char *name, struct bpk_draft **draft,
-		      struct bpk_err *err)
+int bpk_objects_begin(struct bpk_objects *objects, const char *name, const char *tag,
+		      struct bpk_draft **draft, struct bpk_err *err)
 {
 	struct bpk_upload *upload;
 
 	*draft = NULL;
-	if (bpk_upload_open_member(objects->path, &objects->url, name, NULL, &upload, err) != 0)
+	if (bpk_upload_open_member(objects->path, &objects->url, name, tag, &upload, err) != 0)
 		return -1;
 	if (bpk_cleanup_lock(err) != 0) {
 		bpk_upload_free(upload);
@@ -199,11 +203,12 @@ static void withdraw(struct bpk_objects *objects, const struct bpk_upload *uploa
 static int note_stored(struct bpk_objects *objects, struct bpk_upload *upload, struct bpk_err *err)
 {
 	const char *name = upload->path + strlen(objects->path) + 1;
-	int rc;
+	int rc = 0;
 
 	if (bpk_cleanup_lock(err) != 0)
 		return -1;
-	rc = bpk_names_add(&objects->stored, strdup(name), err);
+	if (upload->old_tag[0] == '\0')
+		rc = bpk_names_add(&objects->stored, strdup(name), err);
 	if (rc == 0)
 		withdraw(objects, upload);
 	bpk_cleanup_unlock();
@@ -304,6 +309,51 @@ int bpk_objects_stage(struct bpk_objects *objects, struct bpk_draft *draft, stru
 }
 
 /* ---- the commit ---- */
+
+/* Put the pivot, and note its ETag: another command may have replaced it by then. */
+static int put_pivot(struct bpk_objects *objects, struct bpk_upload *upload, struct bpk_err *err)
+{
+	struct bpk_reply reply;
+	enum bpk_sight sight;
+	char *tag;
+
+	if (bpk_upload_send(upload, err) != 0 || bpk_upload_wait(upload, err) != 0)
+		return -1;
+	sight = bpk_deposit_look(upload, 0, &reply, err);
+	if (sight == BPK_SIGHT_UNKNOWN)
+		return -1;
+	if (sight != BPK_SIGHT_OURS)
+		return bpk_fail(err, BPK_FAILED,
+				"was changed by another command meanwhile, and stays so; append "
+				"again");
+	tag = bpk_strdup(reply.answer.version, err);
+	if (tag == NULL)
+		return -1;
+	free(objects->pivot_tag);
+	objects->pivot_tag = tag;
+	return 0;
+}
+
+int bpk_objects_reserve(struct bpk_objects *objects, const char *pivot, struct bpk_view text,
+			struct bpk_err *err)
+{
+	struct bpk_upload *upload;
+	struct bpk_draft *draft;
+	int rc;
+
+	if (bpk_upload_open_member(objects->path, &objects->url, pivot, objects->pivot_tag, &upload,
+				   err) != 0)
+		return -1;
+	rc = bpk_upload_draft(upload, &draft, err);
+	if (rc == 0) {
+		rc = bpk_draft_write(draft, text, err);
+		bpk_draft_drop(draft);
+	}
+	if (rc == 0)
+		rc = put_pivot(objects, upload, err);
+	bpk_upload_free(upload);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", pivot);
+}
 
 static int set_committing(struct bpk_objects *objects, bool is_committing, struct bpk_err *err)
 {

@@ -9,7 +9,16 @@
  *
  * Objects that are removed are known to be of this command, since their conditional PUT succeeded.
  * A removal is sent once: a second one might meet a file that another command has put meanwhile.
+ * Where names are shared, another command may have replaced a file that this one put, and taken it
+ * into its archive: none is removed.
  * Source: Amazon S3 API, PutObject ("If-None-Match", "If-Match"), DeleteObject.
+ *
+ * A file is replaced in these steps: its ETag is read; the pivot is replaced by a reservation; the
+ * file is replaced if it still has that ETag; the pivot is replaced by the new index, if it is
+ * still the reservation. So no other command replaces a file that a committed index was made
+ * for: it must have read the file's ETag after the file was put, and reserves after that. If the
+ * index is not committed by then, its commit fails; if it is, the other command's reservation
+ * fails, unless it has opened the directory since.
  */
 #ifndef BPK_IO_REMOTE_OBJECTS_H
 #define BPK_IO_REMOTE_OBJECTS_H
@@ -25,6 +34,8 @@ struct bpk_objects {
 	struct bpk_url url; /* ends with "/" */
 	unsigned connections;
 	struct bpk_cleanup cleanup;
+
+	bool shares_names; /* another command may put, or replace, a file of the same name */
 
 	char *pivot_tag;         /* of the file that the last one replaces; NULL: none is there */
 	struct bpk_upload *last; /* complete, and not sent yet */
@@ -48,9 +59,15 @@ int bpk_objects_open(struct bpk_objects *objects, const char *path, struct bpk_e
 int bpk_objects_list(const struct bpk_objects *objects, size_t most, struct bpk_listing *listing,
 		     struct bpk_err *err);
 
-/* Begin the file name. The draft's drop leaves it to objects. */
-int bpk_objects_begin(struct bpk_objects *objects, const char *name, struct bpk_draft **draft,
-		      struct bpk_err *err);
+/* Begin the file name, which replaces the one of that ETag; NULL: there must be none. The draft's
+ * drop leaves it to objects. */
+int bpk_objects_begin(struct bpk_objects *objects, const char *name, const char *tag,
+		      struct bpk_draft **draft, struct bpk_err *err);
+
+/* Replace the pivot by text, which no other command writes, and note its new ETag. Fails with
+ * BPK_FAILED if it is another one by now. */
+int bpk_objects_reserve(struct bpk_objects *objects, const char *pivot, struct bpk_view text,
+			struct bpk_err *err);
 
 /* Send the file staged before, and take this one, which is complete, as the last so far. Takes
  * draft, also on failure, which may be that of an earlier file. */

@@ -229,6 +229,16 @@ bool bpk_tree_is_remote(const struct bpk_tree *tree)
 	return tree->ops != NULL;
 }
 
+int bpk_tree_take(struct bpk_tree *tree, const char *name, struct bpk_view reservation,
+		  struct bpk_err *err)
+{
+	if (tree->ops == NULL)
+		return 0;
+	return bpk_tree_check_name(name, err) != 0
+		       ? -1
+		       : tree->ops->take(tree->owner, name, reservation, err);
+}
+
 /* ---- Opening ---- */
 
 /* Open the directory as last committed, through a descriptor of its own. */

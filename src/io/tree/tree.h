@@ -46,10 +46,12 @@ struct bpk_waiting {
 
 /*
  * A directory that is no folder of the file system. Each as its function in io/dir.h; names are
- * checked, and a file to be removed is not staged. A new one ends with its draft, and has no commit
- * and no close.
+ * checked, and a file to be removed is not staged. A new one ends with its draft, and has no take,
+ * no commit and no close.
  */
 struct bpk_tree_ops {
+	int (*take)(void *owner, const char *name, struct bpk_view reservation,
+		    struct bpk_err *err);
 	int (*draft)(void *owner, const char *name, struct bpk_draft **draft, struct bpk_err *err);
 	int (*stage)(void *owner, struct bpk_draft *draft, struct bpk_err *err);
 	int (*remove)(void *owner, const char *name, struct bpk_err *err);
