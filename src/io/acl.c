@@ -121,13 +121,19 @@ bool bpk_acl_is_plain(int fd)
 	return true;
 }
 
+void bpk_acl_give(int fd, uid_t owner)
+{
+	if (fchown(fd, owner, (gid_t)-1) != 0)
+		return; /* it stays the caller's */
+}
+
 mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder)
 {
 	mode_t mode = like->st_mode & 0777;
 
 	/* root gives it away, unless it is root's; others keep it, and lose nothing */
 	if (like->st_uid != 0 && like->st_uid != (uid_t)-1 && geteuid() == 0)
-		(void)fchown(fd, like->st_uid, (gid_t)-1);
+		bpk_acl_give(fd, like->st_uid);
 	if (group != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0)
 		mode &= ~(mode_t)070 | (mode & 07) << 3;
 	return is_folder ? (mode & 0666) | (mode & 0444) >> 2 : mode;

@@ -27,6 +27,9 @@ bool bpk_acl_is_plain(int fd);
  */
 mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder);
 
+/* Give the file fd to the user owner, if this process may: root alone may. */
+void bpk_acl_give(int fd, uid_t owner);
+
 /*
  * Give the file fd, which was created private in folder, this mode, without the entries inherited
  * from the folder's default list. is_new: the mode does not come from another file, so the default

@@ -79,7 +79,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 		return bpk_fail_errno(err, errno, "fstat");
 	}
 	old.st_mode = bpk_acl_mode(edit->fd, old.st_mode);
-	(void)fchown(fd, old.st_uid, (gid_t)-1); /* works for root only */
+	bpk_acl_give(fd, old.st_uid);
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
 	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL);

@@ -84,7 +84,7 @@ static int give_to_owner(const struct bpk_journal *journal, const struct stat *f
 	struct stat own;
 
 	if (fchown(journal->fd, file->st_uid, file->st_gid) != 0)
-		(void)fchown(journal->fd, file->st_uid, (gid_t)-1);
+		bpk_acl_give(journal->fd, file->st_uid);
 	if (fstat(journal->fd, &own) != 0)
 		return bpk_fail_errno(err, errno, "its journal: fstat");
 	if (own.st_uid == file->st_uid)

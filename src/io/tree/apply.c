@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/full.h"
@@ -249,7 +250,7 @@ void bpk_changes_give(int root, int fd)
 	struct stat owner;
 
 	if (geteuid() == 0 && fstat(root, &owner) == 0 && owner.st_uid != 0)
-		(void)fchown(fd, owner.st_uid, (gid_t)-1);
+		bpk_acl_give(fd, owner.st_uid);
 }
 
 /* Create the lock; another process may do so first. */
