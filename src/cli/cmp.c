@@ -169,6 +169,7 @@ const struct bpk_command bpk_command_cmp = {
 		"status is 5. Bytes and items are counted from 0. Chunks that are packed alike are "
 		"not unpacked.",
 	.operands = OPERANDS_TREES,
+	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_cmp_args),
 	.defaults = &defaults,

@@ -107,6 +107,7 @@ struct bpk_command {
 	const struct bpk_foreign *foreign;    /* ended by letter 0; or NULL */
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
+	bool reads; /* it writes no file, unless for --cache: it is confined (bpk_confine) */
 	/* Do the work. Failures are reported (report.h) as they come; there is no result. */
 	void (*run)(void *args, char **operands, size_t count);
 };

@@ -481,6 +481,7 @@ const struct bpk_command bpk_command_info = {
 		"whether the end of the archive is there. FILE may also be a simulation file that "
 		"is not packed.",
 	.operands = OPERANDS_ARCHIVES,
+	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct info_args),
 	.defaults = &defaults,

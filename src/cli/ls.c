@@ -187,6 +187,7 @@ const struct bpk_command bpk_command_ls = {
 		"of steps; or for each member of a tar its name. FILE is an archive, or a "
 		"simulation file or a tar, packed or not.",
 	.operands = OPERANDS_ARCHIVES,
+	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_ls_args),
 	.defaults = &defaults,

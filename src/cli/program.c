@@ -63,6 +63,8 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	else if (bpk_shared_complete(args)->help)
 		bpk_command_help_print(command);
 	else {
+		if (command->reads && ((struct bpk_shared *)args)->cache == NULL)
+			bpk_confine();
 		bpk_remote_begin(args);
 		command->run(args, argv + first, (size_t)(argc - first));
 		bpk_record_settle(args, NULL); /* a failure that no input has */

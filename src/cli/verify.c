@@ -47,6 +47,7 @@ const struct bpk_command bpk_command_verify = {
 		"with the fields that no checksum protects. Goes on after a damaged file. Of raw "
 		"GSD files it tests every entry of their tables.",
 	.operands = OPERANDS_TREES,
+	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_verify_args),
 	.defaults = &defaults,

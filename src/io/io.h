@@ -482,6 +482,16 @@ int bpk_removal_begin(const char *path, bool (*owns)(const char *name),
 int bpk_removal_end(struct bpk_removal *removal, struct bpk_err *err);
 void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
 
+/* ---- Confinement ---- */
+
+/*
+ * Give up the right to create, open for writing, rename and remove files, but for those below
+ * bpk_temporary_folder, and to gain privileges (Landlock, no_new_privs). It holds for this thread,
+ * and those that it starts later; open descriptors stay as they are. Does nothing where the kernel
+ * does not offer it.
+ */
+void bpk_confine(void);
+
 /* ---- Spools: temporary storage ---- */
 
 /*
@@ -492,6 +502,9 @@ void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
  * Failures are BPK_FAILED and name "a temporary file".
  */
 struct bpk_spool;
+
+/* The folder that TMPDIR names, or /tmp. */
+const char *bpk_temporary_folder(void);
 
 int bpk_spool_open(struct bpk_spool **spool, struct bpk_err *err);
 void bpk_spool_close(struct bpk_spool *spool); /* NULL is harmless */

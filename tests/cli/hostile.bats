@@ -211,3 +211,27 @@ unnoticed() {
     head -c 100000 /dev/zero >a.blp
     refuses 2 "^bpk: a.blp: " bpk cat a.blp
 }
+
+@test "commands that only read cannot gain privileges" {
+    data noise 1000000 raw
+    bpk pack -q -o a.blp raw
+    mkfifo in out
+    "$BPK" cat a.blp >out &
+    pid=$!
+    exec 5<out
+    head -c 1 <&5 >/dev/null # it has begun, and more waits than a pipe holds
+    grep -q '^NoNewPrivs:[[:blank:]]*1$' /proc/$pid/status || die "cat: $(cat /proc/$pid/status)"
+    exec 5<&-
+    wait $pid || true
+    for command in verify info 'cat --bytes 0:1'; do
+        # shellcheck disable=SC2086
+        "$BPK" $command - <in >/dev/null &
+        pid=$!
+        exec 5>in
+        head -c 200000 a.blp >&5 # more than a pipe holds: it has begun
+        grep -q '^NoNewPrivs:[[:blank:]]*1$' /proc/$pid/status || die "$command: $(cat /proc/$pid/status)"
+        tail -c +200001 a.blp >&5 || true
+        exec 5>&-
+        wait $pid || die "$command"
+    done
+}

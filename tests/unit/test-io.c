@@ -7,7 +7,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -653,6 +657,61 @@ static int remove_folder(void **state)
 	return rmdir(folder); /* every test cleans up, and no draft may be left */
 }
 
+/* ---- Confinement ---- */
+
+/* Returns 0 in a process that may not write, 77 where the kernel does not confine, or the number of
+ * the step that went wrong. */
+static int try_writing(const char *file, const char *name)
+{
+	struct bpk_spool *spool;
+	struct bpk_err err = { 0 };
+
+	bpk_confine();
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return 1;
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1)
+		return 77;
+	if (open(file, O_RDONLY) < 0)
+		return 2;
+	if (open(file, O_WRONLY) >= 0 || errno != EACCES)
+		return 3;
+	if (open(name, O_CREAT | O_WRONLY, 0600) >= 0 || errno != EACCES)
+		return 4;
+	if (unlink(file) == 0 || errno != EACCES)
+		return 5;
+	if (rename(file, name) == 0 || errno != EACCES)
+		return 6;
+	if (bpk_spool_open(&spool, &err) != 0 ||
+	    bpk_spool_write_at(spool, 0, bpk_view("x", 1), &err) != 0)
+		return 7;
+	bpk_spool_close(spool);
+	return 0;
+}
+
+static void test_a_confined_process_writes_no_file(void **state)
+{
+	const char *file = in_folder("confined"), *temporary = in_folder("temporary");
+	int fd = open(file, O_CREAT | O_WRONLY, 0600), status;
+	pid_t child;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(mkdir(temporary, 0700), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		setenv("TMPDIR", temporary, 1);
+		_exit(try_writing(file, in_folder("new")));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	unlink(file);
+	rmdir(temporary);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -669,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_source_that_changes),
 		cmocka_unit_test(test_source_large_reads_are_shared),
 		cmocka_unit_test(test_source_is_removed_only_if_it_is_the_same),
+		cmocka_unit_test(test_a_confined_process_writes_no_file),
 		cmocka_unit_test(test_walk),
 	};
 

@@ -37,15 +37,21 @@ static int create_nameless(const char *folder, struct bpk_err *err)
 	return fd;
 }
 
-int bpk_spool_open(struct bpk_spool **spool, struct bpk_err *err)
+const char *bpk_temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
+
+	return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
+}
+
+int bpk_spool_open(struct bpk_spool **spool, struct bpk_err *err)
+{
 	struct bpk_spool *s = bpk_calloc(1, sizeof *s, err);
 
 	*spool = NULL;
 	if (s == NULL)
 		return -1;
-	s->fd = create_nameless(folder != NULL && folder[0] != '\0' ? folder : "/tmp", err);
+	s->fd = create_nameless(bpk_temporary_folder(), err);
 	if (s->fd < 0) {
 		free(s);
 		return -1;
