@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "base/unique.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cursor.h"

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/random.h>
 
 #include "format/bloscpack/bloscpack.h"
 #include "format/chunkdir/meta.h"
@@ -199,17 +198,16 @@ static int print_reservation(const struct bpk_chunkdir_sizes *committed, struct 
 {
 	struct bpk_chunkdir_sizes sizes = *committed;
 	struct bpk_buf plain = { 0 };
-	uint64_t number[2];
+	struct bpk_unique number;
 	int rc;
 
-	if (getrandom(number, sizeof number, 0) != sizeof number)
-		return bpk_fail_errno(err, errno, "getrandom");
+	if (bpk_unique_make(&number, err) != 0)
+		return -1;
 	if (sizes.cbytes == BPK_UNKNOWN)
 		sizes.cbytes = 0;
 	rc = bpk_chunkdir_sizes_print(&sizes, &plain, err);
 	if (rc == 0)
-		rc = bpk_buf_printf(text, err, "{\"writer\": \"%016" PRIx64 "%016" PRIx64 "\", ",
-				    number[0], number[1]);
+		rc = bpk_buf_printf(text, err, "{\"writer\": \"%s\", ", number.text);
 	if (rc == 0)
 		rc = bpk_buf_append(text, bpk_view(plain.data + 1, plain.size - 1), err);
 	bpk_buf_clear(&plain);

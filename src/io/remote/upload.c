@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "io/file/draft.h"
 
@@ -333,12 +332,11 @@ static const struct bpk_draft_ops ops = { .write_at = upload_write_at,
 /* A number that no other upload has. */
 static int make_mark(struct bpk_upload *upload, struct bpk_err *err)
 {
-	uint64_t number[2];
+	struct bpk_unique number;
 
-	if (getrandom(number, sizeof number, 0) != sizeof number)
-		return bpk_fail_errno(err, errno, "getrandom");
-	snprintf(upload->mark, sizeof upload->mark, BPK_ANSWER_MARK ": %016" PRIx64 "%016" PRIx64,
-		 number[0], number[1]);
+	if (bpk_unique_make(&number, err) != 0)
+		return -1;
+	snprintf(upload->mark, sizeof upload->mark, BPK_ANSWER_MARK ": %s", number.text);
 	return 0;
 }
 
