@@ -187,14 +187,22 @@ int bpk_summing_add(struct bpk_summing *s, struct bpk_view bytes, struct bpk_err
 	return 0;
 }
 
+int bpk_summing_end(struct bpk_summing *s, uint8_t out[BPK_DIGEST_MAX], struct bpk_err *err)
+{
+	unsigned size;
+
+	bpk_put_le32(out, s->sum);
+	if (s->crypto != NULL && !calls.EVP_DigestFinal_ex(s->crypto, out, &size))
+		return fail_refused(s->checksum, err);
+	return 0;
+}
+
 int bpk_summing_check(struct bpk_summing *s, const uint8_t *expected, struct bpk_err *err)
 {
 	uint8_t digest[BPK_DIGEST_MAX];
-	unsigned size;
 
-	bpk_put_le32(digest, s->sum);
-	if (s->crypto != NULL && !calls.EVP_DigestFinal_ex(s->crypto, digest, &size))
-		return fail_refused(s->checksum, err);
+	if (bpk_summing_end(s, digest, err) != 0)
+		return -1;
 	return compare(s->checksum, digest, expected, err);
 }
 

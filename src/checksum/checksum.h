@@ -54,8 +54,14 @@ int bpk_summing_begin(struct bpk_summing *s, const struct bpk_checksum *checksum
 		      struct bpk_err *err);
 int bpk_summing_add(struct bpk_summing *s, struct bpk_view bytes, struct bpk_err *err);
 
-/* bpk_checksum_check of all bytes that were added. The last call before clear. */
+/* The digest of all bytes that were added, as bpk_checksum_compute gives it. The last call before
+ * clear. */
+int bpk_summing_end(struct bpk_summing *s, uint8_t out[BPK_DIGEST_MAX], struct bpk_err *err);
+
+/* The same, and bpk_checksum_check of it instead. */
 int bpk_summing_check(struct bpk_summing *s, const uint8_t *expected, struct bpk_err *err);
 void bpk_summing_clear(struct bpk_summing *s);
+
+#include "checksum/merkle.h"
 
 #endif

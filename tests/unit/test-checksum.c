@@ -1,6 +1,6 @@
 /*
  * The room checksum: digests against published values, concurrent first use, mismatches; and CRC-32
- * by each library of base against its definition.
+ * by each library of base against its definition. Trees of digests against published roots.
  */
 #include "unit/unit.h"
 
@@ -208,6 +208,122 @@ static void test_crc32_goes_on_from_one_library_to_another(void **state)
 	free(bytes);
 }
 
+/* ---- Trees ---- */
+
+/* The leaves of the tests of RFC 6962's authors (certificate-transparency, merkletree tests), and
+ * the root over the first n of them. */
+static const struct {
+	const char *bytes;
+	size_t size;
+} ct_leaves[] = {
+	{ "", 0 },
+	{ "\x00", 1 },
+	{ "\x10", 1 },
+	{ "\x20\x21", 2 },
+	{ "\x30\x31", 2 },
+	{ "\x40\x41\x42\x43", 4 },
+	{ "\x50\x51\x52\x53\x54\x55\x56\x57", 8 },
+	{ "\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f", 16 },
+};
+
+static const char *const ct_roots[] = {
+	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	"6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+	"fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+	"aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+	"d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+	"4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+	"76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+	"ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+	"5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+};
+
+enum { NCT = sizeof ct_leaves / sizeof ct_leaves[0] };
+
+static void expect_root(const struct bpk_merkle *tree, const char *hex)
+{
+	char text[2 * BPK_MERKLE_SIZE + 1];
+	uint8_t root[BPK_MERKLE_SIZE];
+	struct bpk_err err = { 0 };
+
+	assert_int_equal(bpk_merkle_root(tree, root, &err), 0);
+	to_hex(root, BPK_MERKLE_SIZE, text);
+	assert_string_equal(text, hex);
+}
+
+static void test_roots_are_those_of_certificate_transparency(void **state)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+	struct bpk_merkle tree;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	bpk_merkle_init(&tree);
+	expect_root(&tree, ct_roots[0]);
+	for (size_t i = 0; i < NCT; i++) {
+		struct bpk_view bytes = bpk_view(ct_leaves[i].bytes, ct_leaves[i].size);
+
+		assert_int_equal(bpk_merkle_leaf(bytes, leaf, &err), 0);
+		assert_int_equal(bpk_merkle_add(&tree, leaf, &err), 0);
+		assert_int_equal(tree.count, i + 1);
+		expect_root(&tree, ct_roots[i + 1]);
+	}
+}
+
+/* The definition: the left side has the largest power of two below count. */
+static void defined_root(const uint8_t (*leaves)[BPK_MERKLE_SIZE], size_t count, uint8_t *root)
+{
+	uint8_t sides[2][BPK_MERKLE_SIZE];
+	size_t left = 1;
+
+	if (count == 1) {
+		memcpy(root, leaves[0], BPK_MERKLE_SIZE);
+		return;
+	}
+	while (2 * left < count)
+		left *= 2;
+	defined_root(leaves, left, sides[0]);
+	defined_root(leaves + left, count - left, sides[1]);
+	assert_int_equal(bpk_merkle_node(sides[0], sides[1], root, NULL), 0);
+}
+
+static void test_any_number_of_leaves_has_the_defined_root(void **state)
+{
+	enum { MOST = 130 };
+	static uint8_t leaves[MOST][BPK_MERKLE_SIZE];
+	uint8_t root[BPK_MERKLE_SIZE], expected[BPK_MERKLE_SIZE];
+	struct bpk_merkle tree = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < MOST; i++) {
+		uint8_t byte = (uint8_t)i;
+
+		assert_int_equal(bpk_merkle_leaf(bpk_view(&byte, 1), leaves[i], NULL), 0);
+		assert_int_equal(bpk_merkle_add(&tree, leaves[i], NULL), 0);
+		assert_int_equal(bpk_merkle_root(&tree, root, NULL), 0);
+		defined_root(leaves, i + 1, expected);
+		assert_memory_equal(root, expected, BPK_MERKLE_SIZE);
+	}
+}
+
+/* All bits of the count are set: nothing is left to carry into. */
+static void test_a_full_tree_takes_no_leaf(void **state)
+{
+	static struct bpk_merkle tree, before;
+	uint8_t leaf[BPK_MERKLE_SIZE] = { 1 };
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	tree.count = UINT64_MAX - 1;
+	assert_int_equal(bpk_merkle_add(&tree, leaf, &err), 0);
+	assert_true(tree.count == UINT64_MAX);
+	assert_memory_equal(tree.peaks[0], leaf, BPK_MERKLE_SIZE);
+	before = tree;
+	assert_int_equal(bpk_merkle_add(&tree, leaf, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_memory_equal(&tree, &before, sizeof tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +333,9 @@ int main(void)
 		cmocka_unit_test(test_a_difference_is_told),
 		cmocka_unit_test(test_each_crc32_is_the_defined_one),
 		cmocka_unit_test(test_crc32_goes_on_from_one_library_to_another),
+		cmocka_unit_test(test_roots_are_those_of_certificate_transparency),
+		cmocka_unit_test(test_any_number_of_leaves_has_the_defined_root),
+		cmocka_unit_test(test_a_full_tree_takes_no_leaf),
 	};
 
 	return UNIT_RUN(tests);
