@@ -9,19 +9,6 @@
 #include "cli/share.h"
 #include "cli/signal.h"
 
-/* An archive, or else the bytes of a file or a pipe. */
-static int open_input(const struct bpk_cmp_args *args, struct bpk_input *in, const char *path,
-		      struct bpk_err *err)
-{
-	const struct bpk_shared *shared = &args->shared;
-
-	if (bpk_input_find(in, path, shared, err) != 0)
-		return -1;
-	if (in->format == NULL && !in->place.is_directory && bpk_format_of_suffix(path) == NULL)
-		in->format = &bpk_format_raw;
-	return bpk_input_start(in, shared, shared->chunk_limit, err);
-}
-
 static int compare_contents(struct bpk_cmp *cmp, struct bpk_err *err)
 {
 	struct bpk_input *const inputs[2] = { &cmp->in[0], &cmp->in[1] };
@@ -85,8 +72,8 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 	bpk_signals_start();
 	if (arrays && bpk_share_assists())
 		return bpk_fail(err, BPK_FAILED, "has no part in this run");
-	if (open_input(args, &cmp->in[0], a, err) != 0 ||
-	    open_input(args, &cmp->in[1], b, err) != 0)
+	if (bpk_input_open_either(&cmp->in[0], a, &args->shared, err) != 0 ||
+	    bpk_input_open_either(&cmp->in[1], b, &args->shared, err) != 0)
 		return -1;
 	if ((arrays ? bpk_cmp_arrays(cmp, err) : compare_contents(cmp, err)) != 0)
 		return -1;

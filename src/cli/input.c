@@ -102,6 +102,21 @@ int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_
 	return bpk_input_start(in, shared, shared->chunk_limit, err);
 }
 
+int bpk_input_start_either(struct bpk_input *in, const struct bpk_shared *shared,
+			   struct bpk_err *err)
+{
+	if (in->format == NULL && !in->place.is_directory && bpk_format_of_suffix(in->path) == NULL)
+		in->format = &bpk_format_raw;
+	return bpk_input_start(in, shared, shared->chunk_limit, err);
+}
+
+int bpk_input_open_either(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+			  struct bpk_err *err)
+{
+	return bpk_input_find(in, path, shared, err) != 0 ? -1
+							  : bpk_input_start_either(in, shared, err);
+}
+
 int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		       struct bpk_err *err)
 {

@@ -35,6 +35,13 @@ int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_
 int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		       struct bpk_err *err);
 
+/* The same as open_any, but a pipe may bring raw bytes, too; and its second step, behind
+ * bpk_input_look. */
+int bpk_input_open_either(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+			  struct bpk_err *err);
+int bpk_input_start_either(struct bpk_input *in, const struct bpk_shared *shared,
+			   struct bpk_err *err);
+
 /*
  * bpk_input_audit for commands whose result is the committed content: an append that was
  * interrupted behind it is reported at once, and is no failure. tail looks only at the bytes

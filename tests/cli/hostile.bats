@@ -47,7 +47,7 @@ unnoticed() {
     make_archives bad "$bad"
     wrong=
     for file in "$bad"/*.blp; do
-        for command in "info -vv" "info --json" "verify --quick" "cat --no-check" \
+        for command in "info -vv" "info --json" "verify --quick" "sum" "cat --no-check" \
             "cat --bytes 1:9" "cat --bytes -3: --no-check"; do
             sampled 5 || continue
             status=0
@@ -223,7 +223,7 @@ unnoticed() {
     grep -q '^NoNewPrivs:[[:blank:]]*1$' /proc/$pid/status || die "cat: $(cat /proc/$pid/status)"
     exec 5<&-
     wait $pid || true
-    for command in verify info 'cat --bytes 0:1'; do
+    for command in verify info sum 'cat --bytes 0:1'; do
         # shellcheck disable=SC2086
         "$BPK" $command - <in >/dev/null &
         pid=$!

@@ -51,6 +51,8 @@ setup_stack() {
             try cat -T$threads $f
             try info -v $f
             try ls -l $f
+            try sum -T$threads $f
+            try sum --tree -T$threads $f
             try info --stats -T$threads $f
             [ $f != s.b2nd ] || try cat --text --number-format %.500f -T$threads $f
             try bench -f -T$threads --codec lz4,zstd --level 5 --filter none --plot p.svg $f
