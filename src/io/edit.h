@@ -111,8 +111,13 @@ int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct 
 
 /*
  * Write bytes at offset. Below the end of the committed content the old bytes are saved and the new
- * ones announced in the journal before, with one sync for each call.
+ * ones announced in the journal before, with one sync for each call. Of the first bytes behind the
+ * end BPK_EDIT_FIRST, or all if they are fewer, are synced before the others are written: so after
+ * a power cut at any moment the file ends there, or has some of these bytes and no others, or all
+ * of them with anything behind. Not with a journal, which says the same.
  */
+enum { BPK_EDIT_FIRST = 32 };
+
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 		      struct bpk_err *err);
 

@@ -178,6 +178,26 @@ reads() {
     done
 }
 
+@test "members: the first bytes of an append, of which a power cut lost sectors, are status 3" {
+    data records 50000 a
+    for kind in $kinds; do
+        case $kind in none | stream) continue ;; esac
+        archive $kind a -z 8K >good
+        size=$(stat -c %s good)
+        cp good grown
+        quietly bpk append grown a
+        tail -c +$((size + 1)) grown >added
+        for lost in 32 9; do
+            { cat good; head -c $lost /dev/zero; head -c 32 added | tail -c $((32 - lost)); } >m
+            refuses 3 "32 bytes from offset $size on are left from an interrupted append" bpk verify m
+            quietly bpk append m a
+            bpk cat m | cmp - <(cat a a)
+        done
+        { cat good; head -c 33 /dev/zero; } >m # room for an archive
+        refuses 2 "belong to no archive" bpk verify m
+    done
+}
+
 @test "members: arrays of one type and row are one array, else there is none" {
     need_python
     data records 48000 a

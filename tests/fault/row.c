@@ -1,4 +1,4 @@
-/* Rows: the archives, the commands, and the look at what they leave. See row.h. */
+/* Rows: the archives, the commands, and the look at their results. See row.h. */
 #include "fault/row.h"
 
 #include <errno.h>

@@ -65,8 +65,8 @@ int row_shell(const char *script);
 /* That output. */
 void row_text(char text[TEXT_MAX]);
 
-/* Make the pristine folder, restore it, and record the undisturbed runs. Returns NULL, or what
- * failed; said is what the command said then. */
+/* Make the pristine folder, restore it, and record the undisturbed runs. Returns NULL, or the
+ * failure; said is the command's message then. */
 const char *row_learn(struct row *row, struct calls *calls, char said[512]);
 
 /* Make the current folder, work, as the pristine one. */
@@ -81,11 +81,11 @@ void row_look(const struct row *row, struct state *state);
 /* The number of the state before or after the command that has the same content, or -1. */
 int row_find_state(const struct row *row, const struct state *state);
 
-/* What bpk verify ends with: 0, or 3 if a change is pending; a missing result counts as 0. */
+/* The status of bpk verify: 0, or 3 if a change is pending; a missing result counts as 0. */
 int row_verify(const struct row *row);
 
 /* Run the command again, without a fault, on files that are in that state: it must make the same of
- * them as ever. Returns NULL, or what is wrong. */
+ * them as ever. Returns NULL, or the finding. */
 const char *row_judge_next(const struct row *row, int state);
 
 #endif

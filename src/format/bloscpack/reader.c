@@ -224,7 +224,8 @@ static int find_added_entry(struct bpk_bloscpack_reader *r, bool *added, struct 
 }
 
 /* True if head looks like an interrupted append, which writes chunks after the end, then their
- * entries. Without offsets an append saves the old end in a journal. */
+ * entries. Without offsets an append saves the old end in a journal. A power cut may have lost the
+ * first bytes; no archive with data is as short as these. */
 static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = reader;
@@ -237,8 +238,8 @@ static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, s
 		return -1;
 	if (*unfinished)
 		return 0;
-	if (head.size < BPK_CHUNK_HEADER_SIZE)
-		*unfinished = head.size > 0 && head.data[0] >= 1 && head.data[0] <= 2;
+	if (head.size <= BPK_EDIT_FIRST)
+		*unfinished = head.size > 0 && head.data[0] <= 2;
 	else
 		*unfinished =
 			bpk_chunk_header_read_plain(bpk_view(head.data, BPK_CHUNK_HEADER_SIZE),

@@ -202,7 +202,8 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 					r->info.raw_size };
 }
 
-/* An append writes chunks, and an index chunk, after the end. */
+/* An append writes chunks, and an index chunk, after the end. No frame is as short as their
+ * headers, whose bytes a power cut may have lost. */
 static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, struct bpk_err *err)
 {
 	enum { LAST_VERSION = 6 }; /* of chunks */
@@ -210,8 +211,8 @@ static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, s
 
 	(void)reader;
 	(void)err;
-	if (head.size < BPK_CHUNK_EXTENDED_HEADER_SIZE)
-		*unfinished = head.size > 0 && head.data[0] >= 1 && head.data[0] <= LAST_VERSION;
+	if (head.size <= BPK_EDIT_FIRST)
+		*unfinished = head.size > 0 && head.data[0] <= LAST_VERSION;
 	else
 		*unfinished = bpk_chunk_header_read(head, &chunk, NULL) == 0;
 	return 0;

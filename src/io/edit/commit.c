@@ -8,6 +8,7 @@
 #include "io/edit/edit.h"
 #include "io/full.h"
 #include "io/lock.h"
+#include "io/mutant.h"
 
 enum { SECTOR = 512 }; /* bytes that a disk writes whole or not at all */
 
@@ -67,8 +68,11 @@ static int finish_journal(struct bpk_edit *edit, const struct bpk_edit_head *hea
 {
 	if (head != NULL && bpk_full_write_at(edit->fd, head->offset, head->bytes, err) != 0)
 		return -1;
-	if (cut_tail(edit, end, err) != 0 || bpk_edit_sync_file(edit, err) != 0 ||
-	    bpk_journal_unlink(&edit->journal, err) != 0)
+	if (cut_tail(edit, end, err) != 0)
+		return -1;
+	if (!bpk_is_mutant(BPK_MUTANT_UNLINK_BEFORE_SYNC) && bpk_edit_sync_file(edit, err) != 0)
+		return -1;
+	if (bpk_journal_unlink(&edit->journal, err) != 0)
 		return -1;
 	return edit->options.sync ? bpk_journal_sync_folder(&edit->journal, err) : 0;
 }
@@ -179,7 +183,7 @@ static int commit_in_place(struct bpk_edit *edit, const struct bpk_edit_head *he
 
 	if (keep_old_head(edit, head, &old, err) != 0)
 		return -1;
-	if (bpk_edit_sync_file(edit, err) != 0)
+	if (!bpk_is_mutant(BPK_MUTANT_HEAD_BEFORE_SYNC) && bpk_edit_sync_file(edit, err) != 0)
 		return give_up(edit, head, &old, err);
 	if (edit->journal.fd >= 0 && head != NULL && announce(edit, head, err) != 0)
 		return -1;

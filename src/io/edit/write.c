@@ -6,6 +6,7 @@
 #include "io/edit/edit.h"
 #include "io/full.h"
 #include "io/lock.h"
+#include "io/mutant.h"
 
 /* ---- Saving ---- */
 
@@ -142,10 +143,32 @@ int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct 
 
 /* ---- Writing ---- */
 
+/*
+ * The first bytes behind the content reach the disk before any others. After a power cut, which may
+ * keep any sectors of the rest, they show that an append was interrupted; otherwise the rest might
+ * be another archive. A journal shows it, too.
+ */
+static int write_first(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+		       struct bpk_err *err)
+{
+	const struct bpk_view first =
+		bpk_view(bytes.data, bpk_min_size(bytes.size, BPK_EDIT_FIRST));
+
+	if (edit->dirty || edit->journal.fd >= 0 || offset != edit->end || bytes.size == 0)
+		return 0;
+	edit->dirty = true;
+	if (bpk_full_write_at(edit->fd, offset, first, err) != 0)
+		return -1;
+	return bpk_edit_sync_file(edit, err);
+}
+
 static int write_in_place(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 			  uint64_t at_least, struct bpk_err *err)
 {
-	if (protect(edit, offset, bytes, at_least, err) != 0)
+	if (!bpk_is_mutant(BPK_MUTANT_NO_JOURNAL) &&
+	    protect(edit, offset, bytes, at_least, err) != 0)
+		return -1;
+	if (write_first(edit, offset, bytes, err) != 0)
 		return -1;
 	edit->dirty = edit->dirty || bytes.size > 0;
 	return bpk_full_write_at(edit->fd, offset, bytes, err);

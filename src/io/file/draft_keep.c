@@ -11,6 +11,7 @@
 #include "io/acl.h"
 #include "io/beneath.h"
 #include "io/full.h"
+#include "io/mutant.h"
 #include "io/file/draft_name.h"
 #include "io/file/retire.h"
 
@@ -44,7 +45,7 @@ static int flush(int fd, bool sync, struct bpk_err *err)
 {
 	int copy;
 
-	if (sync && bpk_full_sync(fd) != 0)
+	if (sync && !bpk_is_mutant(BPK_MUTANT_NAME_BEFORE_CONTENT) && bpk_full_sync(fd) != 0)
 		return bpk_fail_errno(err, errno, "sync");
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || (close(copy) != 0 && errno != EINTR))

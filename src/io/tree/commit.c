@@ -18,6 +18,7 @@
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/file/draft.h"
+#include "io/mutant.h"
 #include "io/edit/edit.h"
 #include "io/tree/generation.h"
 #include "io/tree/changes.h"
@@ -274,12 +275,14 @@ static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 {
 	size_t last = tree->stage.count - 1;
 
-	if (rename_first(tree, last, err) != 0)
+	if (!bpk_is_mutant(BPK_MUTANT_PIVOT_FIRST) && rename_first(tree, last, err) != 0)
 		return -1;
 	if (rename_one(tree, last, err) != 0) {
 		take_back(tree, last);
 		return -1;
 	}
+	if (bpk_is_mutant(BPK_MUTANT_PIVOT_FIRST) && rename_first(tree, last, err) != 0)
+		return -1;
 	if (sync_names(tree, last, 1, err) == 0) {
 		forget_stage(tree);
 		return 0;
