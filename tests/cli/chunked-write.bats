@@ -149,6 +149,20 @@ CASES
 }
 
 # No chunk has a checksum here, and sizes would get digests that match the damage.
+@test "sizes that count rows which the last chunk does not hold: nothing is built on them" {
+    data field-f32 300000 raw
+    head -c 100 raw >more
+    for rows in 81920 80000; do
+        bpk pack -q -f -z 64K --dtype '<f4' -F chunked -o x raw
+        echo "{\"shape\": [$rows], \"nbytes\": $((4 * rows)), \"cbytes\": 65536}" >x/meta/sizes
+        cp -r x before
+        ends 2 bpk append x more
+        says "data/__1__.bin: chunk 4 at offset .* unpacks to 37856 bytes, sizes and storage say at least"
+        diff -r -x .lock before x
+        rm -rf x before
+    done
+}
+
 @test "a damaged last chunk without a checksum is not built on" {
     local change
     data noise 1920 a

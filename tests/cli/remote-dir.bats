@@ -400,6 +400,21 @@ append_falters() {
     holds both
 }
 
+@test "a signal after the commit of an append says that its data are there" {
+    need_urls
+    need pgrep
+    archives
+    serve_archive
+    quietly bpk append s3://b/x more
+    number=$(count_requests)
+    stop_serving
+    rm -rf d/b/x
+    cp -r old d/b/x
+    interrupted TERM stall "$number" append s3://b/x more
+    says "^bpk: s3://b/x: interrupted after a commit, whose data are in the archive$"
+    holds both
+}
+
 @test "two appends to one archive: each is whole or refused" {
     need_urls
     archives

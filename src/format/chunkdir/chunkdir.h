@@ -206,6 +206,14 @@ static inline uint64_t bpk_chunkdir_position(const struct bpk_chunkdir_column *c
 uint64_t bpk_chunkdir_chunk_size(const struct bpk_chunkdir *set,
 				 const struct bpk_chunkdir_column *column, uint64_t chunk);
 
+/*
+ * Check the raw size of a fetched chunk: that of its rows; the last may have more, from an append
+ * before its commit. Fails with BPK_CORRUPT, and names the file and the chunk.
+ */
+int bpk_chunkdir_check_size(const struct bpk_chunkdir *set,
+			    const struct bpk_chunkdir_column *column, uint64_t number,
+			    const struct bpk_parcel *parcel, struct bpk_err *err);
+
 /* ---- Parcels of records ---- */
 
 /*

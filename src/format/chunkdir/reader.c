@@ -20,12 +20,12 @@ static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
 /* ---- One chunk of a column ---- */
 
-/* A chunk has the bytes of its rows; the last may have more, from an append before its commit. */
-static int check_size(const struct bpk_chunkdir_reader *r, const struct bpk_chunkdir_column *column,
-		      uint64_t number, const struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_chunkdir_check_size(const struct bpk_chunkdir *set,
+			    const struct bpk_chunkdir_column *column, uint64_t number,
+			    const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	uint64_t need = bpk_chunkdir_chunk_size(&r->set, column, number);
-	uint64_t most = column->chunk_rows * r->set.row_items * column->item_size;
+	uint64_t need = bpk_chunkdir_chunk_size(set, column, number);
+	uint64_t most = column->chunk_rows * set->row_items * column->item_size;
 	bool last = number == column->nchunks - 1;
 
 	if (parcel->raw_size == need ||
@@ -33,7 +33,7 @@ static int check_size(const struct bpk_chunkdir_reader *r, const struct bpk_chun
 		return 0;
 	bpk_fail(err, BPK_CORRUPT, "it unpacks to %zu bytes, sizes and storage say %s%" PRIu64,
 		 parcel->raw_size, last ? "at least " : "", need);
-	return bpk_chunkdir_subject(&r->set, column, number, parcel->packed_offset, err);
+	return bpk_chunkdir_subject(set, column, number, parcel->packed_offset, err);
 }
 
 static int bring_from(const struct bpk_chunkdir_file *file, uint64_t position,
@@ -72,7 +72,7 @@ int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *r, size_t column_number
 		bpk_err_subject(err, "%s", file->name);
 	*checksum = file->info->chunks.checksum;
 	bpk_chunkdir_file_close(r->files, file);
-	return rc == 0 ? check_size(r, column, number, parcel, err) : -1;
+	return rc == 0 ? bpk_chunkdir_check_size(&r->set, column, number, parcel, err) : -1;
 }
 
 /* ---- Parcels of an array ---- */

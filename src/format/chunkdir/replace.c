@@ -176,15 +176,16 @@ static int copy_chunks(struct bpk_chunkdir_editor *e, size_t column, uint64_t nu
 	uint64_t at = file->draft == NULL ? 0 : file->nchunks;
 
 	for (; at < to; at++) {
+		uint64_t place = number * c->superchunk_chunks + at;
 		struct bpk_chunkdir_sealed chunk;
 
-		if (fetch_old(e, old, at, err) != 0)
+		if (fetch_old(e, old, at, err) != 0 ||
+		    bpk_chunkdir_check_size(&e->set, c, place, &old->parcel, err) != 0)
 			return -1;
 		chunk = (struct bpk_chunkdir_sealed){ old->parcel.packed.data,
 						      old->parcel.packed_size,
 						      old->parcel.raw_size };
-		if (bpk_chunkdir_output_put(&e->output, column, number * c->superchunk_chunks + at,
-					    nchunks, &chunk, err) != 0)
+		if (bpk_chunkdir_output_put(&e->output, column, place, nchunks, &chunk, err) != 0)
 			return -1;
 	}
 	return 0;

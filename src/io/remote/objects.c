@@ -141,6 +141,11 @@ static void interrupt(void *owner)
 
 	if (objects->is_clean)
 		return;
+	if (objects->is_kept) {
+		bpk_request_warn(objects->path,
+				 "interrupted after a commit, whose data are in the archive");
+		return;
+	}
 	if (objects->is_cleaning) {
 		bpk_request_warn(objects->path,
 				 "interrupted; some of its files may be left at the store, without "
@@ -185,6 +190,7 @@ int bpk_objects_begin(struct bpk_objects *objects, const char *name, const char 
 	}
 	upload->next = objects->open;
 	objects->open = upload;
+	objects->is_kept = false;
 	bpk_cleanup_unlock();
 	return bpk_upload_draft(upload, draft, err);
 }
@@ -374,6 +380,7 @@ static int keep_all(struct bpk_objects *objects, struct bpk_err *err)
 		return -1;
 	withdraw(objects, last);
 	objects->is_committing = false;
+	objects->is_kept = true;
 	bpk_names_clear(&objects->stored);
 	bpk_cleanup_unlock();
 	objects->last = NULL;

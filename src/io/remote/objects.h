@@ -47,6 +47,7 @@ struct bpk_objects {
 	struct bpk_upload *open; /* all files that are not stored yet */
 	struct bpk_names stored;
 	bool is_committing; /* the last file is on its way, or its outcome is unknown */
+	bool is_kept;       /* a commit has succeeded, and no file was begun since */
 	bool is_cleaning;   /* the thread that writes removes its files; then these are its own */
 	bool is_clean;      /* nothing is left to be done, nor for a signal */
 };
