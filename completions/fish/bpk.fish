@@ -180,6 +180,7 @@ complete -c bpk -n '__fish_seen_subcommand_from info' -l columns -x -d 'fit the 
 complete -c bpk -n '__fish_seen_subcommand_from info' -l json -d 'print results as JSON, one object a line'
 complete -c bpk -n '__fish_seen_subcommand_from info' -s h -l help -d 'print this help'
 complete -c bpk -n '__fish_seen_subcommand_from ls' -s l -l long -d 'print sizes and ratios, too, and titles above the columns'
+complete -c bpk -n '__fish_seen_subcommand_from ls' -s 0 -l null -d 'print the names alone, as they are, each ended by a NUL byte'
 complete -c bpk -n '__fish_seen_subcommand_from ls' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from ls' -l connections -x -d 'send N requests at a time for a URL (default 8)'
 complete -c bpk -n '__fish_seen_subcommand_from ls' -l timeout -x -d 'give a URL up after SECONDS without data (default 60)'

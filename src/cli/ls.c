@@ -18,8 +18,19 @@ static const struct bpk_opt opt_long = {
 		"headers are read for this. It is unknown for arrays that are not packed.",
 };
 
+static const struct bpk_opt opt_null = {
+	.letter = '0',
+	.name = "null",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_ls_args, only_names),
+	.help = "print the names alone, as they are, each ended by a NUL byte",
+	.more = "This is for scripts: no name can be taken for two, or for a part of the line. "
+		"Nothing is printed for an archive of data without names. It cannot be joined with "
+		"--long or --json.",
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_long,
+	&opt_null,
 	&bpk_opt_format_read,
 	BPK_OPTS_REMOTE,
 	&bpk_opt_memory_limit,
@@ -171,10 +182,24 @@ static void ls_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
+static int check_args(const struct bpk_ls_args *args, struct bpk_err *err)
+{
+	if (args->only_names && (args->details || args->shared.json))
+		return bpk_fail(err, BPK_USAGE, "--null prints names alone, so not with %s",
+				args->details ? "--long" : "--json");
+	return 0;
+}
+
 static void run_ls(void *args, char **operands, size_t count)
 {
-	struct listing listing = { .args = args, .headed = count > 1 };
+	const struct bpk_ls_args *given = args;
+	struct listing listing = { .args = given, .headed = count > 1 && !given->only_names };
+	struct bpk_err err = { 0 };
 
+	if (check_args(given, &err) != 0) {
+		bpk_report(NULL, &err);
+		return;
+	}
 	bpk_input_each(operands, count, ls_one, &listing);
 }
 

@@ -9,7 +9,8 @@
 
 struct bpk_ls_args {
 	struct bpk_shared shared;
-	bool details; /* --long */
+	bool details;    /* --long */
+	bool only_names; /* --null: no columns; a NUL byte behind each name */
 };
 
 /* All functions below print the lines of one input, or the members of its record, for args. Errors

@@ -26,6 +26,13 @@ static int begin_sheet(const struct bpk_ls_args *args, struct bpk_sheet *sheet, 
 	return args->details ? bpk_sheet_put_titles(sheet, err) : 0;
 }
 
+/* A name for --null. */
+static void print_name(const char *name)
+{
+	fputs(name, stdout);
+	putchar('\0');
+}
+
 /* ---- Arrays ---- */
 
 /* "0..9000", "5", "-" */
@@ -94,7 +101,10 @@ int bpk_ls_arrays(const struct bpk_ls_args *args, const struct bpk_content *cont
 	if (rc == 0 && names.count > 0)
 		rc = begin_sheet(args, &sheet, err);
 	for (size_t i = 0; rc == 0 && i < names.count; i++)
-		rc = put_row(args, &sheet, names.rows[i], err);
+		if (args->only_names)
+			print_name(names.rows[i]->name);
+		else
+			rc = put_row(args, &sheet, names.rows[i], err);
 	if (rc == 0)
 		bpk_sheet_print(&sheet, 0);
 	bpk_content_names_clear(&names);
@@ -148,6 +158,8 @@ int bpk_ls_data(const struct bpk_ls_args *args, const struct bpk_input *in, stru
 		bpk_record_text("content", NULL);
 		return 0;
 	}
+	if (args->only_names)
+		return 0;
 	rc = begin_sheet(args, &sheet, err);
 	if (rc == 0)
 		rc = put_data(args, &sheet, in->info, err);
@@ -171,6 +183,10 @@ static int show_member(void *arg, const struct bpk_tar_entry *entry)
 		bpk_tar_record_entry(entry);
 		bpk_record_item_end();
 		return ferror(stdout) ? 1 : 0; /* which is reported at the end */
+	}
+	if (args->only_names) {
+		print_name(entry->name);
+		return ferror(stdout) ? 1 : 0;
 	}
 	if (args->details)
 		printf("%*s  %-*s  ", SIZE_COLUMN,

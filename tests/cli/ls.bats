@@ -221,6 +221,35 @@ with zipfile.ZipFile("n.npz", "w") as z: z.writestr("\x1b[31m\nx.npy", open("a.n
     says '^bpk: cut.trr: '
 }
 
+@test "ls -0: names alone, as they are, ended by NUL bytes" {
+    local name=$'a b\n\e[1m$(x)' f
+    cp "$corpus"/npz-two two.npz
+    cp "$corpus"/npy-f8 f8.npy
+    bpk pack -q two.npz
+    data noise 500 raw
+    bpk pack -q raw
+    cp two.npz "$name"
+    tar cf x.tar "$name"
+    bpk pack -q x.tar
+    for f in two.npz two.npz.blp; do
+        quietly bpk ls -0 $f
+        same "$out" <(printf '%s\0' x y)
+    done
+    for f in x.tar x.tar.blp; do
+        quietly bpk ls --null $f
+        same "$out" <(printf '%s\0' "$name")
+    done
+    quietly bpk ls -0 raw.blp
+    [ ! -s "$out" ]
+    quietly bpk ls -0 two.npz raw.blp f8.npy # no headings
+    same "$out" <(printf '%s\0' x y data)
+    refuses 64 "not with --long" bpk ls -0 -l two.npz
+    refuses 64 "not with --json" bpk ls -0 --json two.npz
+    [ -x "$(command -v xargs)" ] || return 0
+    bpk ls -0 two.npz | xargs -0 -I{} "$BPK" cat --name={} two.npz >both
+    same both <("$BPK" cat --name x two.npz && "$BPK" cat --name y two.npz)
+}
+
 @test "ls ends with the reader of its output" {
     mkdir many
     (cd many && for i in {1..3000}; do : >"a-rather-long-name-of-an-empty-file-$i"; done)
