@@ -540,7 +540,7 @@ const struct bpk_command bpk_command_append = {
 		"one keep their frames, not their bytes, unless --bytes is given. If ARCHIVE is a "
 		"raw GSD file, each "
 		"operand is NAME=FILE.npy, and all of them are one frame.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
 	.args_size = sizeof(struct append_args),
 	.defaults = &defaults,

@@ -173,7 +173,7 @@ const struct bpk_command bpk_command_cat = {
 		"Unpacks each FILE, or standard input, to standard output. With a range only the "
 		"chunks it touches are read and checked, and only the blocks it needs are "
 		"unpacked. With --name it writes one array of a simulation file, packed or not.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_cat_args),

@@ -168,7 +168,7 @@ const struct bpk_command bpk_command_cmp = {
 		"Silent with status 0 if they are equal; else prints the first difference, and the "
 		"status is 5. Bytes and items are counted from 0. Chunks that are packed alike are "
 		"not unpacked.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_FILES,
 	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_cmp_args),

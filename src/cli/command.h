@@ -11,10 +11,11 @@
 /* The kind of a command's operands; completions offer them. */
 enum bpk_operands {
 	OPERANDS_NONE,
-	OPERANDS_FILES,    /* any files */
-	OPERANDS_ARCHIVES, /* files in a format that bpk reads */
-	OPERANDS_TREES,    /* the same, and directories */
-	OPERANDS_COMMANDS, /* names of commands */
+	OPERANDS_FILES,         /* any files */
+	OPERANDS_ARCHIVES,      /* archives and tars */
+	OPERANDS_CONTENT,       /* the same, and simulation files */
+	OPERANDS_ARCHIVE_FIRST, /* one of these, then any files */
+	OPERANDS_COMMANDS,      /* names of commands */
 };
 
 /* Which arrays inside the raw bytes are wanted. */

@@ -182,7 +182,7 @@ const struct bpk_command bpk_command_convert_to_chunked = {
 		"Reads the archive SRC and writes the chunked directory DIR: bpk convert with "
 		"--format chunked. Chunks are copied unchanged if the formats and options allow "
 		"it; -v prints the reason if they are not. SRC is kept.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_ARCHIVES,
 	.options = rows + 2,
 	.args_size = sizeof(struct convert_args),
 	.defaults = &defaults,
@@ -198,7 +198,7 @@ const struct bpk_command bpk_command_convert = {
 		"names. Chunks are copied unchanged if the formats and options allow it; -v "
 		"prints the reason if they are not. Metadata, element type and shape are kept. "
 		"SRC is kept.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct convert_args),
 	.defaults = &defaults,

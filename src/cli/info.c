@@ -480,7 +480,7 @@ const struct bpk_command bpk_command_info = {
 		"files, with -vv also every chunk. Reads only the fields it shows, and tests "
 		"whether the end of the archive is there. FILE may also be a simulation file that "
 		"is not packed.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct info_args),

@@ -211,7 +211,7 @@ const struct bpk_command bpk_command_ls = {
 		"Prints a line for each array: name, number of frames, type, shape and the range "
 		"of steps; or for each member of a tar its name. FILE is an archive, or a "
 		"simulation file or a tar, packed or not.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_ls_args),

@@ -312,7 +312,7 @@ const struct bpk_command bpk_command_meta = {
 		"takes KEY=VALUE pairs, where VALUE is JSON or else a text. import replaces the "
 		"metadata with the JSON text in FILE (- is standard input). rm removes members, "
 		"or without a KEY all of it.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_ARCHIVE_FIRST,
 	.words = "get set import rm",
 	.options = rows,
 	.args_size = sizeof(struct meta_args),

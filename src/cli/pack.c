@@ -382,7 +382,7 @@ const struct bpk_command bpk_command_pack = {
 		"Packs each FILE into FILE.blp beside it and keeps FILE. Without FILE, or with -, "
 		"packs standard input to standard output. Element size, filter, chunk and block "
 		"size are chosen by trial on samples; -v prints the choice, -vv also the trials.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_FILES,
 	.options = rows,
 	.foreign = foreign,
 	.args_size = sizeof(struct bpk_pack_args),

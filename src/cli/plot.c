@@ -224,7 +224,7 @@ const struct bpk_command bpk_command_plot = {
 		"Draws an array of FILE, an archive or a simulation file, packed or not: rows of "
 		"numbers as lines, grids as heat maps, positions as density, or a histogram. "
 		"Without --output it is drawn in text.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_CONTENT,
 	.options = rows,
 	.args_size = sizeof(struct bpk_plot_args),
 	.defaults = &defaults,

@@ -322,7 +322,7 @@ const struct bpk_command bpk_command_repair = {
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct repair_args),
 	.defaults = &defaults,

@@ -166,7 +166,7 @@ const struct bpk_command bpk_command_tar = {
 		"Writes a tar of each DATASET, an archive in a file or a directory, to standard "
 		"output. With -t it lists a tar, with -x it extracts one: TAR is then the operand, "
 		"the file of -f, or standard input.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.foreign = foreign,
 	.args_size = sizeof(struct bpk_tar_args),

@@ -168,7 +168,7 @@ const struct bpk_command bpk_command_truncate = {
 		"Keeps the first N raw bytes or items of ARCHIVE and removes the rest. The chunk "
 		"that holds the new end is recompressed with its old settings. An archive shorter "
 		"than N is an error. With --frames it shortens a raw GSD file.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_CONTENT,
 	.options = rows,
 	.args_size = sizeof(struct truncate_args),
 	.defaults = &defaults,

@@ -439,7 +439,7 @@ const struct bpk_command bpk_command_unpack = {
 		"standard output. With --name writes one array of a simulation file, packed or "
 		"not, as a NumPy file, with an axis in front for several frames; a result whose "
 		"name ends in .npz has a member for each frame.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct unpack_args),
 	.defaults = &defaults,

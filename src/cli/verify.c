@@ -46,7 +46,7 @@ const struct bpk_command bpk_command_verify = {
 		"all is well; -v prints a line, "
 		"with the fields that no checksum protects. Goes on after a damaged file. Of raw "
 		"GSD files it tests every entry of their tables.",
-	.operands = OPERANDS_TREES,
+	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
 	.args_size = sizeof(struct bpk_verify_args),

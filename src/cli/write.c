@@ -126,7 +126,7 @@ const struct bpk_command bpk_command_write = {
 		"Overwrites the raw bytes of ARCHIVE from BYTE on with FILE, or standard input. "
 		"The range must lie inside the archive. Only the chunks that it touches are "
 		"recompressed, with their old settings, and changed in place if they fit.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
 	.args_size = sizeof(struct write_args),
 	.defaults = &defaults,

@@ -67,47 +67,6 @@ load lib
     refuses 64 "foo.blp: no such command; to unpack an archive: bpk unpack foo.blp$" bpk foo.blp
 }
 
-@test "bash completes the words of meta, then files" {
-    . "$tests/../completions/bash/bpk"
-    completes() { # EXPECTED WORD...
-        COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)) COMPREPLY=()
-        _bpk 2>/dev/null
-        [ "${COMPREPLY[*]}" = "$1" ] || die "${*:2}: ${COMPREPLY[*]}"
-    }
-    compopt() { :; }
-    : >file
-    completes 'get set import rm' bpk meta ''
-    completes 'get' bpk meta --copy g
-    completes 'file' bpk meta get ''
-    completes 'file' bpk pack ''
-    completes 'meta' bpk m
-}
-
-@test "bash completes lists after a comma, and the arrays of the files of the line" {
-    . "$tests/../completions/bash/bpk"
-    completes() { # EXPECTED WORD...
-        COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)) COMPREPLY=()
-        _bpk 2>/dev/null
-        [ "${COMPREPLY[*]}" = "$1" ] || die "${*:2}: ${COMPREPLY[*]}"
-    }
-    completes 'trunc:8,shuffle' "$BPK" pack --filter trunc:8,shuf
-    completes 'delta' "$BPK" pack --filter del
-    completes 'lz4,zstd' "$BPK" bench --codec lz4,zs
-    completes 'zstd' "$BPK" pack --codec zs
-    # a program that lists arrays, one of them with a name that a shell would carry out
-    mkdir bin
-    cat >bin/bpk <<'END'
-#!/bin/sh
-printf '%s 1\n' pos vel 'p$(touch${IFS}done)' -
-END
-    chmod +x bin/bpk
-    : >file
-    completes 'vel' bin/bpk cat file --name v
-    completes 'pos p\$\(touch\$\{IFS\}done\)' bin/bpk cat file --name p
-    [ ! -e done ]
-    completes '' "$BPK" cat missing --name ''
-}
-
 @test "blpk's commands are answered with ours" {
     for pair in compress:pack c:pack decompress:unpack d:unpack a:append i:info; do
         refuses 64 "${pair#*:}" bpk "${pair%%:*}" x
