@@ -51,6 +51,14 @@ accepted bash completions/bash/bpk -n
 accepted bash completions/bash/bpk-mpi -n
 accepted zsh completions/zsh/_bpk -n
 accepted fish completions/fish/bpk.fish --no-execute
+# A sentence stands above each block of examples.
+awk '/^\.SH/ { inside = /EXAMPLES/; text = 0 }
+    inside && /^[^.]/ { text = 1 }
+    inside && /^\.EX/ && !text { print FILENAME ": " FNR }
+    /^\.EE/ { text = 0 }' "$top"/man/*.in >"$new"
+[ ! -s "$new" ]
+result $? "examples have captions"
+sed 's/^/# /' "$new"
 # Pages are read in terminals of 80 columns. Their lines of output are ASCII here, so bytes count.
 if ! command -v groff >/dev/null 2>&1 || ! command -v col >/dev/null 2>&1; then
     count=$((count + 1))
