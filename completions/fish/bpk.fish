@@ -321,6 +321,7 @@ complete -c bpk -n '__bpk_is append 1; and __bpk_archives blp blpd b2frame b2nd 
 complete -c bpk -n '__bpk_is append' -l follow -r -F -d 'append new data of FILE while it grows'
 complete -c bpk -n '__bpk_is append' -l pid -x -d 'with --follow: end when process P has ended'
 complete -c bpk -n '__bpk_is append' -l idle -x -d 'with --follow: end when FILE has not grown for this time'
+complete -c bpk -n '__bpk_is append' -l rotate -d 'with --follow: go on when another file gets the name FILE'
 complete -c bpk -n '__bpk_is append' -l commit-interval -x -d 'commit new data at least this often'
 complete -c bpk -n '__bpk_is append' -l mend -d 'with --follow: correct the archive where FILE differs'
 complete -c bpk -n '__bpk_is append' -l bytes -d 'append GSD and NumPy files as plain bytes'

@@ -134,6 +134,9 @@ struct bpk_follow_options {
 	double interval; /* seconds: a round lasts no longer, unless a chunk takes longer */
 	double idle;     /* seconds without growth that end a following; 0: no limit */
 	uint64_t pid;    /* the end of this process ends a following; 0: no process */
+	/* Another file under the name ends a following, which then succeeds; the file's bytes are
+	 * read to its end, wherever it is by then. */
+	bool rotates;
 };
 
 /* The sum of all rounds. */
@@ -142,6 +145,9 @@ struct bpk_rounds {
 	uint64_t commits;
 	uint64_t mended;   /* raw bytes that were overwritten, since the file was changed there */
 	uint64_t left_out; /* bytes at the file's end, less than a row of the archive */
+	/* The name of a file that rotates belongs to another one, or the file was begun anew: the
+	 * archive is complete. */
+	bool is_replaced;
 };
 
 /* Append the content of paths ("-": standard input), and commit once: all of it or nothing. */
@@ -158,7 +164,8 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
  * bpk_archive_ask_end end it. Samples of the archive are compared with the file at the start and
  * before each commit, and all of it at the end. Committed bytes stay, but for the parts of the file
  * that its kind changes as it grows (archive/followed.h); with mend they become those of the file.
- * Fails with BPK_FAILED, and the offset of the first difference, where the file is another.
+ * Fails with BPK_FAILED, and the offset of the first difference, where the file is another, unless
+ * it rotates: then that is rounds->is_replaced.
  */
 int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
 		       const struct bpk_follow_options *options, struct bpk_rounds *rounds,

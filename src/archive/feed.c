@@ -21,6 +21,10 @@ static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
 	feed->round.limit = feed->position + (filled > 0 ? chunk - filled : 0);
 	if (!feed->follows)
 		return 0;
+	if (bpk_feed_was_cut(feed)) {
+		feed->round.limit = feed->end;
+		return 0;
+	}
 	if (bpk_feed_measure(feed, &size, err) != 0)
 		return -1;
 	size = bpk_min_u64(size, feed->end);
@@ -114,12 +118,12 @@ static int look_ahead(struct bpk_feed *feed, struct bpk_err *err)
 	return 0;
 }
 
-/* Fails where the growing file was removed or replaced. */
+/* Fails where the growing file was removed or replaced; one that rotates ends then. */
 static int same_file(const struct bpk_feed *feed, struct bpk_err *err)
 {
 	struct stat now;
 
-	if (!feed->follows)
+	if (!feed->follows || feed->options.end.rotates)
 		return 0;
 	if (stat(feed->path, &now) != 0)
 		return bpk_feed_fail(feed, errno, "cannot be followed any more", err);
@@ -137,7 +141,7 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	bool asked;
 
 	*changed = false;
-	if (!feed->follows || !is_due(feed))
+	if (!feed->follows || !is_due(feed) || bpk_feed_was_cut(feed))
 		return 0;
 	asked = atomic_exchange(&bpk_feed_commit_asked, false);
 	feed->round.due = bpk_clock() + feed->options.end.interval;

@@ -28,6 +28,8 @@ struct bpk_feed {
 		size_t left; /* their number */
 	} paths;             /* after it, borrowed */
 	bool follows;        /* the one file grows */
+	bool is_replaced;    /* it rotates, and another file has its name, or it was cut off */
+	bool is_cut;         /* it rotates, and is shorter than its bytes that were read */
 
 	int fd;                   /* of the current file */
 	struct stat seen;         /* when it was opened */
@@ -73,6 +75,10 @@ void bpk_feed_close(struct bpk_feed *feed);
  * growing file was removed or replaced, once all of it was handed on.
  */
 int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struct bpk_err *err);
+
+/* True if the growing file rotates and was cut off, to be begun anew. The bytes that were read
+ * before are the last. */
+bool bpk_feed_was_cut(struct bpk_feed *feed);
 
 /* A source of the bytes of this round, in sequence; valid as long as feed is open. */
 int bpk_feed_source(struct bpk_feed *feed, struct bpk_source **source, struct bpk_err *err);

@@ -195,6 +195,20 @@ static bool is_gone(const struct bpk_feed *feed)
 	return getpgid((pid_t)feed->options.end.pid) < 0 && errno == ESRCH;
 }
 
+bool bpk_feed_was_cut(struct bpk_feed *feed)
+{
+	uint64_t read = feed->position + feed->ahead.size;
+	struct stat now;
+
+	if (!feed->follows || !feed->options.end.rotates || feed->is_cut)
+		return feed->is_cut;
+	if (fstat(feed->fd, &now) != 0 || (uint64_t)now.st_size >= read)
+		return false;
+	feed->is_cut = feed->is_replaced = feed->ended = true;
+	feed->end = read;
+	return true;
+}
+
 /* Also *rest, the bytes behind the last whole unit. */
 static int measure(const struct bpk_feed *feed, uint64_t *size, uint64_t *rest, struct bpk_err *err)
 {
@@ -238,12 +252,22 @@ int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err
 	return 0;
 }
 
-/* True if a request, the process or idleness ends the following. */
-static bool is_to_end(const struct bpk_feed *feed)
+/* A file without its name is written on, until another one has it. */
+static bool is_replaced(struct bpk_feed *feed)
+{
+	struct stat now;
+
+	if (feed->options.end.rotates && stat(feed->path, &now) == 0)
+		feed->is_replaced = !bpk_same_file(&now, &feed->seen);
+	return feed->is_replaced;
+}
+
+/* True if a request, the process, idleness or another file under the name ends the following. */
+static bool is_to_end(struct bpk_feed *feed)
 {
 	double idle = feed->options.end.idle;
 
-	return atomic_load(&end_asked) || is_gone(feed) ||
+	return is_replaced(feed) || atomic_load(&end_asked) || is_gone(feed) ||
 	       (idle != 0 && bpk_clock() - feed->grown >= idle);
 }
 
@@ -265,6 +289,8 @@ static int take_growth(struct bpk_feed *feed, struct bpk_span out, size_t *got, 
 	uint64_t at = feed->position + feed->ahead.size, end, size;
 	ssize_t n;
 
+	if (bpk_feed_was_cut(feed))
+		return 0;
 	if (look_for_end(feed, err) != 0)
 		return -1;
 	end = feed->end;

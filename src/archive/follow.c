@@ -21,6 +21,7 @@ enum {
 struct appending {
 	struct bpk_archive *archive;
 	struct bpk_followed file; /* the file that grows; without a path nothing is followed */
+	char opened[32];          /* where the open file is read, if it may lose its name */
 	struct bpk_feed feed;
 	struct bpk_packing packing;
 	bool undecided; /* all bytes are recompressed by another trial when more come */
@@ -194,6 +195,19 @@ static int append_decided(struct appending *a, struct bpk_err *err)
 	return rc;
 }
 
+/* Before a commit. Of a file that was cut off nothing is left to be compared. */
+static int sample_again(struct appending *a, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+
+	if (bpk_feed_was_cut(&a->feed) ||
+	    bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, &found) == 0 ||
+	    bpk_feed_was_cut(&a->feed))
+		return 0;
+	*err = found;
+	return -1;
+}
+
 static int append_round(struct appending *a, struct bpk_err *err)
 {
 	uint64_t before = a->feed.position;
@@ -201,7 +215,7 @@ static int append_round(struct appending *a, struct bpk_err *err)
 
 	/* the file may have been rewritten, and the bytes of this round may be of another run */
 	if (rc == 0 && a->feed.follows && !a->file.mend)
-		rc = bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, err);
+		rc = sample_again(a, err);
 	if (rc == 0)
 		rc = commit(a, a->feed.position - before, err);
 	return rc;
@@ -394,14 +408,35 @@ static int follow(struct appending *a, struct bpk_source *source,
 		rc = compare_all(a, err);
 	if (rc == 0)
 		rc = bpk_feed_follow(&a->feed, a->file.path, &options, err);
+	if (rc == 0 && end->rotates) {
+		snprintf(a->opened, sizeof a->opened, "/proc/self/fd/%d", a->feed.fd);
+		a->file.opened = a->opened;
+	}
 	if (rc == 0)
 		rc = run_rounds(a, err);
-	if (rc == 0)
+	if (rc == 0 && !a->feed.is_cut)
 		rc = compare_all(a, err);
 	a->rounds->left_out = a->feed.rest;
+	a->rounds->is_replaced = rc == 0 && a->feed.is_replaced;
 	bpk_feed_close(&a->feed);
 	bpk_buf_clear(&a->packing.choice.why);
 	return rc;
+}
+
+/* True if the file that has the name now does not begin with the archive's content. */
+static bool is_another(struct appending *a)
+{
+	struct bpk_followed file = { .archive = a->archive, .path = a->file.path };
+	struct bpk_source *source = NULL;
+	struct bpk_err err = { 0 };
+	bool is_shorter;
+
+	if (bpk_source_open(file.path, &source, &err) != 0)
+		return false;
+	is_shorter = bpk_source_size(source) < bpk_archive_info(a->archive)->raw_size;
+	bpk_source_close(source);
+	return is_shorter ||
+	       (bpk_followed_sample(&file, SAMPLES, true, &err) != 0 && err.kind == BPK_FAILED);
 }
 
 int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
@@ -419,5 +454,12 @@ int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
 	if (rc == 0)
 		rc = follow(&a, source, options, err);
 	bpk_source_close(source);
-	return rc;
+	if (rc == 0 || !options->rotates || err->kind != BPK_FAILED)
+		return rc;
+	/* a difference from the old file is no rotation */
+	if ((a.feed.is_replaced && !a.feed.is_cut) || !is_another(&a))
+		return -1;
+	*err = (struct bpk_err){ 0 };
+	rounds->is_replaced = true;
+	return 0;
 }

@@ -24,14 +24,19 @@ static int check_identity(struct bpk_followed *f, const struct stat *now, struct
 	return bpk_fail(err, BPK_FAILED, "was replaced by another file, which is not followed");
 }
 
+static int open_file(struct bpk_followed *f, struct bpk_source **source, struct bpk_err *err)
+{
+	if (bpk_source_open(f->opened != NULL ? f->opened : f->path, source, err) != 0)
+		return -1;
+	return check_identity(f, bpk_source_stat(*source), err);
+}
+
 int bpk_followed_read(struct bpk_followed *f, uint64_t start, struct bpk_span out,
 		      struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;
-	int rc = bpk_source_open(f->path, &source, err);
+	int rc = open_file(f, &source, err);
 
-	if (rc == 0)
-		rc = check_identity(f, bpk_source_stat(source), err);
 	if (rc == 0)
 		rc = bpk_source_need_at(source, start, out, err);
 	bpk_source_close(source);
@@ -101,9 +106,7 @@ static int look_for_parts(struct bpk_followed *f, struct bpk_err *err)
 		rc = add_parts(f, held, held, err);
 	if (rc != 0)
 		bpk_archive_subject(archive, err);
-	if (rc == 0 && (bpk_source_open(f->path, &file, err) != 0 ||
-			check_identity(f, bpk_source_stat(file), err) != 0 ||
-			add_parts(f, file, held, err) != 0))
+	if (rc == 0 && (open_file(f, &file, err) != 0 || add_parts(f, file, held, err) != 0))
 		rc = bpk_err_subject(err, "%s", f->path);
 	bpk_source_close(file);
 	bpk_source_close(held);

@@ -10,10 +10,11 @@
 #include "archive/chunks.h"
 #include "layout/layout.h"
 
-/* Zeroed but for archive, path and mend, which are fixed. It owns nothing. */
+/* Zeroed but for archive, path and mend, which are fixed, and opened. It owns nothing. */
 struct bpk_followed {
-	struct bpk_archive *archive; /* borrowed, as path */
-	const char *path;            /* of the file */
+	struct bpk_archive *archive; /* borrowed, as both paths */
+	const char *path;            /* of the file, for messages */
+	const char *opened;          /* where it is read; NULL: at path */
 	bool mend;                   /* the file is believed wherever it differs */
 	struct stat seen;            /* the file at its first reading; st_ino 0: before that */
 

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/rotate.h"
 #include "cli/signal.h"
 #include "cli/transfer.h"
 
@@ -19,7 +20,7 @@ struct append_args {
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
 	struct bpk_gsd_frame_args frame;
-	bool bytes, mend;
+	bool bytes, mend, rotate;
 };
 
 enum { COMMIT_INTERVAL = 10 }; /* seconds, when following */
@@ -50,6 +51,15 @@ static const struct bpk_opt opt_idle = {
 	.help = "with --follow: end when FILE has not grown for this time",
 	.min = 1,
 	.max = INT32_MAX,
+};
+
+static const struct bpk_opt opt_rotate = {
+	.name = "rotate",
+	BPK_OPT_VALUE(OPT_FLAG, struct append_args, rotate),
+	.help = "with --follow: go on when another file gets the name FILE",
+	.more = "ARCHIVE then gets the rest of the old file, and a number (log.1.blp for log.blp), "
+		"and a new ARCHIVE is begun for the new file; also when FILE is cut off and "
+		"begun anew.",
 };
 
 static const struct bpk_opt opt_commit_interval = {
@@ -114,6 +124,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_follow,
 	&opt_pid,
 	&opt_idle,
+	&opt_rotate,
 	&opt_commit_interval,
 	&opt_mend,
 	&opt_bytes,
@@ -167,6 +178,11 @@ static int is_following_frames(struct bpk_archive *archive, const struct append_
 		return bpk_fail(err, BPK_FAILED,
 				"%s: is followed frame by frame, and frames stay; cut them off "
 				"with bpk truncate, or follow bytes with --bytes",
+				args->follow);
+	if (*joining && args->rotate)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: is followed frame by frame, without --rotate; --bytes follows "
+				"its bytes",
 				args->follow);
 	return 0;
 }
@@ -278,8 +294,13 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow != NULL && args->common.encoding.lossy)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow compares what there is with FILE, which --lossy changes");
-	if (args->follow == NULL && (args->pid != 0 || args->idle != 0 || args->mend))
-		return bpk_fail(err, BPK_USAGE, "--pid, --idle and --mend need --follow");
+	if (args->follow == NULL &&
+	    (args->pid != 0 || args->idle != 0 || args->mend || args->rotate))
+		return bpk_fail(err, BPK_USAGE, "--pid, --idle, --mend and --rotate need --follow");
+	if (args->rotate && args->mend)
+		return bpk_fail(err, BPK_USAGE,
+				"only one of --mend and --rotate may be given: a file that differs "
+				"is mended, or another one");
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(names[i], "-") == 0 && isatty(STDIN_FILENO))
 			return bpk_fail(err, BPK_USAGE,
@@ -334,6 +355,7 @@ static struct bpk_follow_options follow_options(const struct append_args *args)
 								: COMMIT_INTERVAL),
 		.idle = (double)args->idle,
 		.pid = args->pid,
+		.rotates = args->rotate,
 	};
 }
 
@@ -475,19 +497,80 @@ static void told(int sig)
 		bpk_archive_ask_end();
 }
 
+/* An archive and its inputs. */
+struct job {
+	const char *path;
+	char *const *names;
+	size_t count;
+};
+
+/* Append to the archive. Returns true if the file that it follows was rotated. */
+static bool append_open(const struct append_args *args, const struct job *job,
+			struct bpk_edited *edited)
+{
+	double started = bpk_clock();
+	struct bpk_rounds done = { 0 };
+	struct bpk_joined joined = { 0 };
+	struct bpk_err err = { 0 };
+	bool joining = false;
+
+	if (open_archive(edited, args, job->path, &err) != 0 ||
+	    is_joining(&edited->archive, args, job->names, job->count, &joining, &err) != 0)
+		bpk_report(NULL, &err);
+	else if (joining ? join(&edited->archive, args, job->names, job->count, &joined, &err) != 0
+			 : append(&edited->archive, args, job->names, job->count, &done, &err) != 0)
+		bpk_report(NULL, &err);
+	else if (joining)
+		tell_joined(edited, args, &joined, bpk_clock() - started);
+	else
+		tell_result(edited, args, &done, bpk_clock() - started);
+	return done.is_replaced;
+}
+
+static bool append_once(const struct append_args *args, const struct job *job)
+{
+	struct bpk_edited edited = { 0 };
+	bool is_rotated = append_open(args, job, &edited);
+
+	bpk_edited_close(&edited);
+	return is_rotated;
+}
+
+/* Follow the file, and the files that get its name after it. */
+static void follow(const struct append_args *args, const struct job *job)
+{
+	struct bpk_err err = { 0 };
+	bool ended = false, goes_on = true;
+
+	bpk_signals_tell(told);
+	if (args->rotate && bpk_path_is_url(job->path)) {
+		bpk_fail(&err, BPK_FAILED,
+			 "%s: archives in a store are not renamed, as --rotate asks", job->path);
+		goes_on = false;
+	}
+	while (goes_on) {
+		if (prepare(args, job->path, &ended, &err) != 0)
+			break;
+		goes_on = !ended && append_once(args, job);
+		if (goes_on &&
+		    bpk_rotate_archive(&args->common, job->path, args->follow, &err) != 0)
+			break;
+	}
+	if (err.kind != BPK_OK)
+		bpk_report(NULL, &err);
+}
+
 static void append_to(const struct append_args *args, char **operands, size_t count)
 {
 	static char dash[] = "-";
 	static char *const only_dash[] = { dash };
-	bool from_stdin = count == 1 && args->follow == NULL;
-	char *const *names = from_stdin ? only_dash : operands + 1;
-	size_t nnames = from_stdin ? 1 : count - (count > 0);
-	struct bpk_edited edited = { 0 };
-	struct bpk_rounds done = { 0 };
-	struct bpk_joined joined = { 0 };
+	bool from_stdin = count == 1 && args->follow == NULL, frame = false;
+	const struct job job = {
+		.path = operands[0],
+		.names = from_stdin ? only_dash : operands + 1,
+		.count = from_stdin ? 1 : count - (count > 0),
+	};
 	struct bpk_err err = { 0 };
-	bool joining = false, frame = false, ended = false;
-	double started = bpk_clock();
 
 	if (count > 0 && bpk_gsd_append_wants(operands[0], &args->frame, &frame, &err) != 0) {
 		bpk_report(NULL, &err);
@@ -499,26 +582,12 @@ static void append_to(const struct append_args *args, char **operands, size_t co
 	}
 	if (count == 0)
 		bpk_fail(&err, BPK_USAGE, "needs an ARCHIVE");
-	if (count == 0 || check_usage(args, names, nnames, &err) != 0)
+	if (count == 0 || check_usage(args, job.names, job.count, &err) != 0)
 		bpk_report("append", &err);
-	if (args->follow != NULL) {
-		bpk_signals_tell(told);
-		if (prepare(args, operands[0], &ended, &err) != 0)
-			bpk_report(NULL, &err);
-		if (ended || err.kind != BPK_OK)
-			return;
-	}
-	if (open_archive(&edited, args, operands[0], &err) != 0 ||
-	    is_joining(&edited.archive, args, names, nnames, &joining, &err) != 0)
-		bpk_report(NULL, &err);
-	else if (joining ? join(&edited.archive, args, names, nnames, &joined, &err) != 0
-			 : append(&edited.archive, args, names, nnames, &done, &err) != 0)
-		bpk_report(NULL, &err);
-	else if (joining)
-		tell_joined(&edited, args, &joined, bpk_clock() - started);
+	if (args->follow != NULL)
+		follow(args, &job);
 	else
-		tell_result(&edited, args, &done, bpk_clock() - started);
-	bpk_edited_close(&edited);
+		(void)append_once(args, &job);
 }
 
 static void run_append(void *arg, char **operands, size_t count)

@@ -240,6 +240,14 @@ int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_
 bool bpk_path_has_journal(const char *path);
 
 /*
+ * Rename path, which ends with suffix, to the first of "STEM.1SUFFIX", "STEM.2SUFFIX" ... that does
+ * not exist; sync: also on the disk. *to is that name, for free(). Fails with BPK_FAILED and a line
+ * that begins with path.
+ */
+int bpk_path_number(const char *path, const char *suffix, bool sync, char **to,
+		    struct bpk_err *err);
+
+/*
  * True if is_it is true for the folder that path lies in, or for one above it, however path is
  * spelled; a last part that is a link counts where it leads with follow, as for a draft. The way up
  * ends where it cannot be examined. path need not exist.

@@ -1,9 +1,13 @@
-/* The folders above a path. Commands call it that must not write into what they read. */
+/* The folders above a path, for commands that must not write into the files that they read; and
+ * numbered names, for the command append. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
 #include "io/link.h"
 
@@ -57,4 +61,45 @@ bool bpk_path_lies_in(const char *path, bool follow,
 		return true;
 	}
 	return false;
+}
+
+static int sync_parent(const char *path, struct bpk_err *err)
+{
+	int fd = open_parent(path), rc = -1;
+
+	/* fsync refuses a descriptor that only examines */
+	if (fd >= 0)
+		rc = bpk_full_openat(fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	if (fd >= 0)
+		close(fd);
+	if (rc < 0)
+		return bpk_fail_errno(err, errno, "open its folder");
+	fd = rc;
+	rc = bpk_folder_sync(fd) != 0 ? bpk_fail_errno(err, errno, "sync its folder") : 0;
+	close(fd);
+	return rc;
+}
+
+int bpk_path_number(const char *path, const char *suffix, bool sync, char **to, struct bpk_err *err)
+{
+	int stem = (int)(strlen(path) - strlen(suffix)), rc = -1;
+	struct bpk_buf name = { 0 };
+
+	for (uint64_t n = 1; rc != 0; n++) {
+		name.size = 0;
+		rc = bpk_buf_printf(&name, err, "%.*s.%" PRIu64 "%s%c", stem, path, n, suffix, 0);
+		if (rc != 0)
+			break;
+		rc = renameat2(AT_FDCWD, path, AT_FDCWD, (char *)name.data, RENAME_NOREPLACE);
+		if (rc != 0 && errno != EEXIST) {
+			bpk_fail_errno(err, errno, "cannot be renamed to %s", (char *)name.data);
+			break;
+		}
+	}
+	if (rc == 0 && sync)
+		rc = sync_parent(path, err);
+	*to = rc == 0 ? (char *)name.data : NULL;
+	if (rc != 0)
+		bpk_buf_clear(&name);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", path);
 }

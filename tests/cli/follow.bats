@@ -584,3 +584,73 @@ killed_from_nothing() {
     light && seconds=3
     each_format killed_from_nothing
 }
+
+# In the folder of a format: follow f under the archive f.SUFFIX until $pid is told to end.
+rotating() {
+    exec env --default-signal=INT,TERM "$BPK" append --commit-interval 1 --follow f --rotate "$archive" 2>said
+}
+
+# NAME RAW: an archive holds that.
+contains() { [ -e "$1" ] && "$BPK" cat "$1" 2>&1 | cmp -s - "$2"; }
+
+rotate_in() {
+    case $1 in chunked) archive=f.blpd ;; b2sparse) archive=f.b2s ;; *) archive=f.$1 ;; esac
+    local one=f.1.${archive##*.} two=f.2.${archive##*.}
+    data text 30000 f
+    rotating &
+    pid=$!
+    eventually contains "$archive" f
+    # the old file is written on until another one has the name
+    mv f old
+    data noise 5000 more
+    cat more >>old
+    eventually contains "$archive" old
+    cat more >>old
+    data records 20000 new
+    cp new f
+    eventually contains "$one" old
+    eventually contains "$archive" new
+    # cut off and begun anew
+    : >f
+    eventually contains "$two" new
+    data field-f32 9000 third
+    cat third >>f
+    eventually contains "$archive" third
+    kill -TERM $pid
+    wait $pid
+    grep -q "f: is another file now; $one has the bytes of the one before" said
+    # while nobody follows it
+    mv f old
+    cp new f
+    rotating &
+    pid=$!
+    eventually contains "f.3.${archive##*.}" third
+    eventually contains "$archive" new
+    kill -KILL $pid
+    wait $pid || true
+    # the same file goes on
+    cat more >>f
+    timeout 60 "$BPK" append --follow f --rotate --idle 1 "$archive"
+    contains "$archive" f
+    [ ! -e "f.4.${archive##*.}" ]
+}
+
+@test "follow: --rotate follows a name from file to file" {
+    each_format rotate_in
+}
+
+@test "follow: --rotate, and what is not rotated" {
+    data text 1000 f
+    archive=f.blp
+    refuses 64 'need --follow' bpk append --rotate f.blp f
+    refuses 64 'only one of --mend and --rotate' bpk append --rotate --mend --follow f f.blp
+    refuses 1 'archives in a store are not renamed' bpk append --rotate --follow f s3://b/x
+    # numbers that are taken stay
+    bpk pack -q f
+    echo other >f.1.blp
+    data noise 500 f
+    bpk append -q --rotate --follow f --idle 1 f.blp
+    [ "$(cat f.1.blp)" = other ]
+    bpk cat f.2.blp | cmp - <(data text 1000 /dev/stdout)
+    bpk cat f.blp | cmp - f
+}
