@@ -1,10 +1,19 @@
 # fish completion of bpk-mpi
 # Made by gendoc from the tables of commands and options; edit those.
 
+# true for an option before the command that takes a word
+function __bpk_takes # OPTION
+    contains -- $argv[1] --max-time --resume
+end
+
 # the words before the cursor that are no options: the command and its operands
 function __bpk_line
     set -l words (commandline -opc)
     set -e words[1]
+    while string match -q -- '-*' "$words[1]"
+        __bpk_takes $words[1]; and set -e words[1]
+        set -e words[1]
+    end
     set -q words[1]; and string match -rv '^-' -- $words
 end
 
@@ -60,13 +69,17 @@ function __bpk_archives # SUFFIX...
     set -q found[1]; and string match -rv '[\n\t]' -- $found
 end
 
-complete -c bpk-mpi -n __fish_use_subcommand -f -a pack -d 'pack files, or standard input, into archives'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a unpack -d 'restore the raw data of archives'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a verify -d 'prove that archives are whole'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a convert -d 'convert an archive to another format, or recompress it'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a cmp -d 'compare the unpacked data of two archives or files'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a help -d 'open the manual page of a command'
-complete -c bpk-mpi -n __fish_use_subcommand -f -a version -d 'print the version and the features built in'
+complete -c bpk-mpi -n '__bpk_is ""' -l max-time -x -d 'stop early after SECONDS, with status 4'
+complete -c bpk-mpi -n '__bpk_is ""' -l resume -r -F -d 'note in the file STATE what is done, and pass it over'
+complete -c bpk-mpi -n '__bpk_is ""' -s h -l help -d 'print this help'
+complete -c bpk-mpi -n '__bpk_is ""' -s V -l version -d 'print the version, the features built in and those of this machine'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a pack -d 'pack files, or standard input, into archives'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a unpack -d 'restore the raw data of archives'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a verify -d 'prove that archives are whole'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a convert -d 'convert an archive to another format, or recompress it'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a cmp -d 'compare the unpacked data of two archives or files'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a help -d 'open the manual page of a command'
+complete -c bpk-mpi -n '__bpk_is ""' -f -a version -d 'print the version and the features built in'
 complete -c bpk-mpi -n '__bpk_is pack' -s F -l format -x -a 'blp chunked b2frame b2sparse' -d 'write format NAME'
 complete -c bpk-mpi -n '__bpk_is pack' -l level -x -d 'the same as a number from 0 to 9'
 complete -c bpk-mpi -n '__bpk_is pack' -l codec -x -a 'blosclz lz4 lz4hc snappy zlib zstd' -d 'pack with codec NAME'

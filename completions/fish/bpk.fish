@@ -1,10 +1,19 @@
 # fish completion of bpk
 # Made by gendoc from the tables of commands and options; edit those.
 
+# true for an option before the command that takes a word
+function __bpk_takes # OPTION
+    contains -- $argv[1] --max-time --resume
+end
+
 # the words before the cursor that are no options: the command and its operands
 function __bpk_line
     set -l words (commandline -opc)
     set -e words[1]
+    while string match -q -- '-*' "$words[1]"
+        __bpk_takes $words[1]; and set -e words[1]
+        set -e words[1]
+    end
     set -q words[1]; and string match -rv '^-' -- $words
 end
 
@@ -60,26 +69,28 @@ function __bpk_archives # SUFFIX...
     set -q found[1]; and string match -rv '[\n\t]' -- $found
 end
 
-complete -c bpk -n __fish_use_subcommand -f -a pack -d 'pack files, or standard input, into archives'
-complete -c bpk -n __fish_use_subcommand -f -a unpack -d 'restore the raw data of archives'
-complete -c bpk -n __fish_use_subcommand -f -a cat -d 'write raw bytes, or a range of them, to standard output'
-complete -c bpk -n __fish_use_subcommand -f -a cmp -d 'compare the unpacked data of two archives or files'
-complete -c bpk -n __fish_use_subcommand -f -a info -d 'describe archives: sizes, codec, filter, checksum, metadata'
-complete -c bpk -n __fish_use_subcommand -f -a ls -d 'list the arrays in a file or archive, or the members of a tar'
-complete -c bpk -n __fish_use_subcommand -f -a plot -d 'draw an array of a file or archive, as text or a picture'
-complete -c bpk -n __fish_use_subcommand -f -a verify -d 'prove that archives are whole'
-complete -c bpk -n __fish_use_subcommand -f -a sum -d 'print or check SHA-256 digests of unpacked data'
-complete -c bpk -n __fish_use_subcommand -f -a append -d 'add raw data to an archive, or a frame to a GSD file'
-complete -c bpk -n __fish_use_subcommand -f -a truncate -d 'shorten an archive or a GSD file'
-complete -c bpk -n __fish_use_subcommand -f -a write -d 'overwrite a range of an archive'\''s raw bytes'
-complete -c bpk -n __fish_use_subcommand -f -a meta -d 'show or change the user'\''s metadata of an archive'
-complete -c bpk -n __fish_use_subcommand -f -a convert -d 'convert an archive to another format, or recompress it'
-complete -c bpk -n __fish_use_subcommand -f -a convert-to-chunked -d 'convert an archive to a chunked directory'
-complete -c bpk -n __fish_use_subcommand -f -a tar -d 'store datasets, packed or raw, in a tar; list or extract one'
-complete -c bpk -n __fish_use_subcommand -f -a repair -d 'put archives in order: interrupted changes, holes, streams, digests'
-complete -c bpk -n __fish_use_subcommand -f -a bench -d 'measure codecs, filters and levels on your data and this machine'
-complete -c bpk -n __fish_use_subcommand -f -a help -d 'open the manual page of a command'
-complete -c bpk -n __fish_use_subcommand -f -a version -d 'print the version and the features built in'
+complete -c bpk -n '__bpk_is ""' -s h -l help -d 'print this help'
+complete -c bpk -n '__bpk_is ""' -s V -l version -d 'print the version, the features built in and those of this machine'
+complete -c bpk -n '__bpk_is ""' -f -a pack -d 'pack files, or standard input, into archives'
+complete -c bpk -n '__bpk_is ""' -f -a unpack -d 'restore the raw data of archives'
+complete -c bpk -n '__bpk_is ""' -f -a cat -d 'write raw bytes, or a range of them, to standard output'
+complete -c bpk -n '__bpk_is ""' -f -a cmp -d 'compare the unpacked data of two archives or files'
+complete -c bpk -n '__bpk_is ""' -f -a info -d 'describe archives: sizes, codec, filter, checksum, metadata'
+complete -c bpk -n '__bpk_is ""' -f -a ls -d 'list the arrays in a file or archive, or the members of a tar'
+complete -c bpk -n '__bpk_is ""' -f -a plot -d 'draw an array of a file or archive, as text or a picture'
+complete -c bpk -n '__bpk_is ""' -f -a verify -d 'prove that archives are whole'
+complete -c bpk -n '__bpk_is ""' -f -a sum -d 'print or check SHA-256 digests of unpacked data'
+complete -c bpk -n '__bpk_is ""' -f -a append -d 'add raw data to an archive, or a frame to a GSD file'
+complete -c bpk -n '__bpk_is ""' -f -a truncate -d 'shorten an archive or a GSD file'
+complete -c bpk -n '__bpk_is ""' -f -a write -d 'overwrite a range of an archive'\''s raw bytes'
+complete -c bpk -n '__bpk_is ""' -f -a meta -d 'show or change the user'\''s metadata of an archive'
+complete -c bpk -n '__bpk_is ""' -f -a convert -d 'convert an archive to another format, or recompress it'
+complete -c bpk -n '__bpk_is ""' -f -a convert-to-chunked -d 'convert an archive to a chunked directory'
+complete -c bpk -n '__bpk_is ""' -f -a tar -d 'store datasets, packed or raw, in a tar; list or extract one'
+complete -c bpk -n '__bpk_is ""' -f -a repair -d 'put archives in order: interrupted changes, holes, streams, digests'
+complete -c bpk -n '__bpk_is ""' -f -a bench -d 'measure codecs, filters and levels on your data and this machine'
+complete -c bpk -n '__bpk_is ""' -f -a help -d 'open the manual page of a command'
+complete -c bpk -n '__bpk_is ""' -f -a version -d 'print the version and the features built in'
 complete -c bpk -n '__bpk_is pack' -s F -l format -x -a 'blp chunked b2frame b2sparse' -d 'write format NAME'
 complete -c bpk -n '__bpk_is pack' -l level -x -d 'the same as a number from 0 to 9'
 complete -c bpk -n '__bpk_is pack' -l codec -x -a 'blosclz lz4 lz4hc snappy zlib zstd' -d 'pack with codec NAME'

@@ -80,6 +80,14 @@ static void put_command_names(FILE *out)
 		fprintf(out, "%s%s", each == bpk_program->commands ? "" : " ", (*each)->name);
 }
 
+/* The options of a program that take a word, each behind a blank. */
+static void put_takers(FILE *out, const struct bpk_command *main)
+{
+	for (const struct bpk_opt *const *opt = main->options; *opt != NULL; opt++)
+		if (bpk_opt_takes_argument(*opt))
+			fprintf(out, " --%s", (*opt)->name);
+}
+
 /* ---- bash ---- */
 
 /* "-o|--output": the words before the argument. */
@@ -130,7 +138,7 @@ static void put_bash_command(FILE *out, const struct bpk_command *command)
 {
 	bool first = true;
 
-	fprintf(out, "\t%s)\n\t\tcase $before in\n", command->name);
+	fprintf(out, "\t%s)\n\t\tcase $before in\n", command->name == NULL ? "''" : command->name);
 	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++)
 		if (bpk_opt_takes_argument(*opt))
 			put_bash_argument(out, *opt);
@@ -272,7 +280,7 @@ static const char bash_helpers[] =
 	"}\n";
 
 static const char bash_begin[] =
-	"' operands= words= first= program=\n\n"
+	" ' options operands= words= first= last= program=\n\n"
 	"\t_bpk_split \"$COMP_LINE\"\n"
 	"\tothers=(\"${line[@]}\" \"$current\")\n"
 	"\t_bpk_split \"${COMP_LINE:0:COMP_POINT}\"\n"
@@ -280,7 +288,9 @@ static const char bash_begin[] =
 	"\t[[ $program != \\~/* ]] || program=$HOME${program:1}\n"
 	"\tothers=(\"${others[@]:1:${#line[@]}-1}\" \"${others[@]:${#line[@]}+1}\")\n"
 	"\tfor word in \"${line[@]:1}\"; do\n"
-	"\t\t[[ $word == -* ]] || given+=(\"$word\")\n"
+	"\t\t[[ $word == -* || (-z ${given[0]-} && $takers == *\" $last \"*) ]] || "
+	"given+=(\"$word\")\n"
+	"\t\tlast=$word\n"
 	"\tdone\n"
 	"\tif [[ $current == --*=* ]]; then\n"
 	"\t\tbefore=${current%%=*} stem=${current%%=*}= current=${current#*=}\n"
@@ -300,21 +310,14 @@ static const char bash_end[] = "\tesac\n"
 
 void bpk_gendoc_bash(FILE *out)
 {
-	bool first = true;
-
 	fprintf(out, "# bash completion of %s\n%s\n%s\n_%s()\n{\n", bpk_program->name, made_by,
 		bash_helpers, identifier());
 	fputs("\tlocal line current kept quote others word before stem= given=() IFS=$' \\t\\n' "
-	      "options='",
+	      "takers='",
 	      out);
-	for (const struct bpk_opt *const *opt = bpk_program->main->options; *opt != NULL; opt++) {
-		fprintf(out, "%s--%s", first ? "" : " ", (*opt)->name);
-		first = false;
-	}
+	put_takers(out, bpk_program->main);
 	fputs(bash_begin, out);
-	fputs("\t'')\n\t\toperands='_bpk_offer ", out);
-	put_command_names(out);
-	fputs("' ;;\n", out);
+	put_bash_command(out, bpk_program->main);
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_bash_command(out, *each);
 	fputs(bash_end, out);
@@ -456,11 +459,15 @@ void bpk_gendoc_zsh(FILE *out)
 		"_%s() {\n\tlocal context state state_descr line "
 		"program=${${(Q)words[1]}/#\\~\\//$HOME/}\n"
 		"\tlocal -A opt_args\n\n"
-		"\t_arguments -C '--help[print help]' '--version[print the version]' \\\n"
-		"\t\t'1:command:_%s_commands' '*::argument:->argument'\n"
+		"\t_arguments -C \\\n",
+		name);
+	for (const struct bpk_opt *const *opt = bpk_program->main->options; *opt != NULL; opt++)
+		put_zsh_option(out, *opt);
+	fprintf(out,
+		"\t\t\t'1:command:_%s_commands' '*::argument:->argument'\n"
 		"\t[[ $state == argument ]] || return\n"
 		"\tcase $line[1] in\n",
-		name, name);
+		name);
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_zsh_command(out, *each);
 	fprintf(out, "\tesac\n}\n\n_%s \"$@\"\n", name);
@@ -473,6 +480,10 @@ static const char fish_helpers[] =
 	"function __bpk_line\n"
 	"    set -l words (commandline -opc)\n"
 	"    set -e words[1]\n"
+	"    while string match -q -- '-*' \"$words[1]\"\n"
+	"        __bpk_takes $words[1]; and set -e words[1]\n"
+	"        set -e words[1]\n"
+	"    end\n"
 	"    set -q words[1]; and string match -rv '^-' -- $words\n"
 	"end\n"
 	"\n"
@@ -536,7 +547,8 @@ static void put_fish_option(FILE *out, const struct bpk_command *command, const 
 {
 	const struct bpk_opt *row = with_words(opt);
 
-	fprintf(out, "complete -c %s -n '__bpk_is %s'", bpk_program->name, command->name);
+	fprintf(out, "complete -c %s -n '__bpk_is %s'", bpk_program->name,
+		command->name == NULL ? "\"\"" : command->name);
 	if (opt->letter != 0 && opt->type != OPT_DIGITS)
 		fprintf(out, " -s %c", opt->letter);
 	if (opt->name != NULL)
@@ -590,19 +602,32 @@ static void put_fish_operands(FILE *out, const struct bpk_command *command)
 	fputc('\n', out);
 }
 
+static void put_fish_options(FILE *out, const struct bpk_command *command)
+{
+	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++)
+		if ((*opt)->type != OPT_DIGITS)
+			put_fish_option(out, command, *opt);
+}
+
 void bpk_gendoc_fish(FILE *out)
 {
-	fprintf(out, "# fish completion of %s\n%s\n%s\n", bpk_program->name, made_by, fish_helpers);
+	fprintf(out,
+		"# fish completion of %s\n%s\n"
+		"# true for an option before the command that takes a word\n"
+		"function __bpk_takes # OPTION\n    contains -- $argv[1]",
+		bpk_program->name, made_by);
+	put_takers(out,
+		   bpk_program_team.main); /* the files of both programs have equal functions */
+	fprintf(out, "\nend\n\n%s\n", fish_helpers);
+	put_fish_options(out, bpk_program->main);
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
-		fprintf(out, "complete -c %s -n __fish_use_subcommand -f -a %s -d '",
-			bpk_program->name, (*each)->name);
+		fprintf(out, "complete -c %s -n '__bpk_is \"\"' -f -a %s -d '", bpk_program->name,
+			(*each)->name);
 		put_quoted(out, (*each)->summary, "");
 		fputs("'\n", out);
 	}
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		put_fish_operands(out, *each);
-		for (const struct bpk_opt *const *opt = (*each)->options; *opt != NULL; opt++)
-			if ((*opt)->type != OPT_DIGITS)
-				put_fish_option(out, *each, *opt);
+		put_fish_options(out, *each);
 	}
 }

@@ -14,9 +14,11 @@ need_shell() { # SHELL
 printf '%s\\n' "\$@" >../arguments
 END
     chmod +x ../bin/bpk
+    ln -s bpk ../bin/bpk-mpi
     cat >../home/.bashrc <<END
 PS1=@@
 . '$completions/bash/bpk'
+. '$completions/bash/bpk-mpi'
 END
     cat >../home/.zshrc <<END
 fpath=('$completions/zsh' \$fpath)
@@ -28,6 +30,7 @@ END
     cat >../home/fish <<END
 function fish_prompt; printf @@; end
 source '$completions/fish/bpk.fish'
+source '$completions/fish/bpk-mpi.fish'
 END
     case $1 in
     bash) shell=(bash --rcfile ../home/.bashrc -i) ;;
@@ -71,6 +74,7 @@ words_and_lists() {
     typed 'bpk pack --filter=delta,bits\t b\t' pack --filter=delta,bitshuffle b.txt
     typed 'bpk bench --codec lz4,zs\t b\t' bench --codec lz4,zstd b.txt
     typed 'bpk bench --filter delta,shuf\t b\t' bench --filter delta,shuffle b.txt
+    typed 'bpk-mpi --max-time 5 --res\t b\t veri\ta\t' --max-time 5 --resume b.txt verify a.blp
 }
 @test "bash completes words, and lists behind a comma" { words_and_lists bash; }
 @test "zsh completes words, and lists behind a comma" { words_and_lists zsh; }
