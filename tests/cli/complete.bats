@@ -10,7 +10,7 @@ need_shell() { # SHELL
     mkdir ../bin ../home
     cat >../bin/bpk <<END
 #!/bin/sh
-[ "\$1" != ls ] || exec "$BPK" "\$@"
+[ "\$1" != ls ] || { case \$* in *://*) : >done ;; esac && exec "$BPK" "\$@"; }
 printf '%s\\n' "\$@" >../arguments
 END
     chmod +x ../bin/bpk
@@ -122,6 +122,8 @@ arrays() {
     typed "bpk unpack a.npz --name 'p\\t" unpack a.npz --name "$hostile"
     typed 'bpk unpack a.npz --name "p \t' unpack a.npz --name "$hostile"
     typed 'bpk unpack a.npz --name=p\\ \t' unpack a.npz --name="$hostile"
+    mkdir -p https:/localhost # a file of that name, too
+    cp a.npz https:/localhost
     typed 'bpk cat https://localhost/a.npz --name v\t' cat https://localhost/a.npz --name v
     typed 'bpk cat a.npz --name -\t' cat a.npz --name -
     BPK_OPTIONS=--json typed 'bpk cat a.npz --name v\t' cat a.npz --name vel
