@@ -144,11 +144,19 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 			     .st_uid = (uid_t)-1,
 			     .st_gid = (gid_t)-1,
 			     .st_mtim.tv_nsec = UTIME_OMIT };
-	bool is_like = find_like(transfer, &like) || transfer->keeps_broken;
+	bool is_like = find_like(transfer, &like) || transfer->keeps_broken, is_lost = false;
+	const struct bpk_place *place = &transfer->in->place;
+	int rc;
 
 	if (transfer->keeps_broken)
 		like.st_mode &= ~(mode_t)0177;
-	return bpk_draft_keep(draft, is_like ? &like : NULL, err);
+	else if (is_like && !place->is_directory && !place->is_member)
+		bpk_draft_inherit(draft, place->source, &is_lost);
+	rc = bpk_draft_keep(draft, is_like ? &like : NULL, err);
+	if (rc == 0 && is_lost)
+		bpk_note(transfer->target, "did not get all attributes and access rights of %s",
+			 bpk_input_name(transfer->in->path));
+	return rc;
 }
 
 /* A new file may have got the name of one that was removed in the middle of a change. */

@@ -91,6 +91,15 @@ mode_t bpk_acl_mode(int fd, mode_t mode)
 	return rc < 0 ? mode & ~(mode_t)077 : mode & (~(mode_t)0777 | mode_of(&given));
 }
 
+/* For a file of another group: its members were others before, and those of the old group are
+ * others now. */
+static mode_t mode_without_group(mode_t mode)
+{
+	mode_t both = mode >> 3 & mode & 07;
+
+	return (mode & ~(mode_t)077) | both << 3 | both;
+}
+
 void bpk_stat_narrow(struct stat *like, const struct stat *more)
 {
 	mode_t mode = more->st_mode & 0777;
@@ -104,7 +113,7 @@ void bpk_stat_narrow(struct stat *like, const struct stat *more)
 	if (like->st_gid == (gid_t)-1)
 		like->st_gid = more->st_gid;
 	if (like->st_gid != more->st_gid)
-		mode &= ~(mode_t)070 | (mode & 07) << 3;
+		mode = mode_without_group(mode);
 	like->st_mode &= S_IFMT | mode;
 }
 
@@ -135,7 +144,7 @@ mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder
 	if (like->st_uid != 0 && like->st_uid != (uid_t)-1 && geteuid() == 0)
 		bpk_acl_give(fd, like->st_uid);
 	if (group != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0)
-		mode &= ~(mode_t)070 | (mode & 07) << 3;
+		mode = mode_without_group(mode);
 	return is_folder ? (mode & 0666) | (mode & 0444) >> 2 : mode;
 }
 
@@ -151,6 +160,52 @@ void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new)
 	    (fremovexattr(fd, ACCESS_LIST) != 0 || inherited < 0))
 		mode &= ~(mode_t)077;
 	(void)fchmod(fd, mode);
+}
+
+/* True if the entry of that tag is narrowed by the group's bits of a umask: the mask, or else that
+ * of the group. */
+static bool is_group_of_mode(unsigned tag, bool has_mask)
+{
+	return tag == (has_mask ? MASK : GROUP_OBJ);
+}
+
+/* Take the umask off a list of that size. */
+static void narrow_list(uint8_t *list, ssize_t size, mode_t umask)
+{
+	bool has_mask = false;
+
+	for (ssize_t at = HEAD; at < size; at += ENTRY)
+		has_mask |= bpk_get_le16(list + at) == MASK;
+	for (ssize_t at = HEAD; at < size; at += ENTRY) {
+		unsigned tag = bpk_get_le16(list + at), bits = bpk_get_le16(list + at + 2);
+
+		if (tag == USER_OBJ)
+			bits &= ~(umask >> 6);
+		else if (is_group_of_mode(tag, has_mask))
+			bits &= ~(umask >> 3);
+		else if (tag == OTHER)
+			bits &= ~umask;
+		list[at + 2] = (uint8_t)(bits & 7); /* the upper bits mean nothing */
+	}
+}
+
+int bpk_acl_copy(int from, int to, const struct stat *like, mode_t umask)
+{
+	uint8_t list[HEAD + ENTRY * ENTRIES_MAX];
+	ssize_t size = fgetxattr(from, ACCESS_LIST, list, sizeof list);
+	struct stat old, new;
+
+	if (size < 0)
+		return errno == ENODATA || errno == ENOTSUP ? 0 : -1;
+	if (size < HEAD || bpk_get_le32(list) != VERSION || (size - HEAD) % ENTRY != 0 ||
+	    fstat(from, &old) != 0 || fstat(to, &new) != 0)
+		return -1;
+	if (old.st_uid != like->st_uid || old.st_gid != like->st_gid ||
+	    (bpk_acl_mode(from, old.st_mode) & 0777) != (like->st_mode & 0777) ||
+	    new.st_gid != old.st_gid)
+		return 0;
+	narrow_list(list, size, umask);
+	return fsetxattr(to, ACCESS_LIST, list, (size_t)size, 0) == 0 || errno == ENOTSUP ? 0 : -1;
 }
 
 void bpk_acl_drop_default(int fd)

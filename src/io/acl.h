@@ -21,7 +21,7 @@ bool bpk_acl_is_plain(int fd);
 
 /*
  * The permissions of an output, open as fd and of that group, made of the input like: those of a
- * file, without the group's if the output cannot get the input's group, unless everyone has them.
+ * file. If the output cannot get the input's group, group and others get what both had.
  * Of root it gets the input's owner first. An owner or a group of -1 is that of the output.
  * A folder is searched by its readers.
  */
@@ -36,6 +36,14 @@ void bpk_acl_give(int fd, uid_t owner);
  * list narrows it.
  */
 void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new);
+
+/*
+ * Give the file to the access list of the file from, whose owner, group and mode like has: those of
+ * a source. Nothing is done if from has no list, or is another file than like says, or to has
+ * another group: then its mode says all. The umask narrows the list as it narrows a mode. Returns
+ * 0, or -1 if the list could not be set.
+ */
+int bpk_acl_copy(int from, int to, const struct stat *like, mode_t umask);
 
 /* Remove the default list of the folder fd, so that files made in it later inherit nothing. */
 void bpk_acl_drop_default(int fd);

@@ -294,7 +294,8 @@ bool bpk_place_is_torn(const struct bpk_place *place);
 
 /*
  * Narrow like, the permissions of an output, to those that more also gives: a file's mode, or a
- * folder's for those who may search it. Members of another group count as others. An owner and a
+ * folder's for those who may search it. Of another group, group and others get
+ * what both had. An owner and a
  * group of -1, with which like begins, become those of more; inputs of several owners give an
  * output of this user.
  */
@@ -394,6 +395,14 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
  * synced after the rename.
  */
 int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
+
+/*
+ * Let bpk_draft_keep also give the draft the attributes user.NAME (xattr(7)) of the file source
+ * and, if like then has that file's owner, group and mode, its access list (acl(5)), less the
+ * umask, if it can have the file's group. *is_lost is set by then if the file system has them and
+ * refused some. Nothing happens unless both are files.
+ */
+void bpk_draft_inherit(struct bpk_draft *draft, const struct bpk_source *source, bool *is_lost);
 
 /* Delete the draft and free it; NULL is harmless. */
 void bpk_draft_drop(struct bpk_draft *draft);

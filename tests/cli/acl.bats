@@ -13,30 +13,61 @@ mode_of() {
     stat -c %a "$1"
 }
 
-@test "an output gives the group no more than the input's list does" {
+# The list of a file, in one line.
+list_of() { getfacl -cn --omit-header "$1" | sed '/^$/d; s/\t.*//' | tr '\n' ' '; }
+
+@test "a result of one file has its access list and its attributes" {
     need_acl
+    umask 0
     setfacl --set u::rw,g::-,u:65534:rw,m::rw,o::- a
     [ "$(stat -c %a a)" = 660 ] # the mask, as the mode shows it
+    if command -v setfattr >/dev/null && setfattr -n user.origin -v 'run 7' a 2>/dev/null; then
+        setfattr -n user.empty a
+        attributes=yes
+    fi
+    list=$(list_of a)
     bpk pack -q -o a.blp a
-    [ "$(mode_of a.blp)" = 600 ]
-    cp -p a.blp b.blp
-    setfacl --set u::rw,g::r,u:65534:rw,m::rw,o::- b.blp
-    bpk unpack -q -o b b.blp
-    [ "$(mode_of b)" = 640 ]
-    bpk convert -q b.blp b.b2frame
-    [ "$(mode_of b.b2frame)" = 640 ]
-    bpk append -q --copy b.blp a
-    [ "$(mode_of b.blp)" = 640 ]
+    bpk unpack -q -o b a.blp
+    bpk convert -q a.blp b.b2frame
+    cp a.blp c.blp
+    setfacl --set-file=<(getfacl -c a) c.blp
+    bpk append -q --copy c.blp a
+    for result in a.blp b b.b2frame c.blp; do
+        [ "$(list_of $result)" = "$list" ] || die "$result: $(list_of $result)"
+        [ -z "${attributes-}" ] || [ $result = c.blp ] ||
+            [ "$(getfattr -d $result | tail -n +2)" = "$(getfattr -d a | tail -n +2)" ] || die "$result"
+    done
+    # the umask takes from it as from a mode
+    (umask 077 && bpk pack -q -o narrow.blp a)
+    [ "$(list_of narrow.blp)" = "user::rw- user:65534:rw- group::--- mask::--- other::--- " ]
+    # several inputs, and directories, have no list for all
+    bpk pack -q -F chunked -o d a
+    [ "$(mode_of d/meta/sizes)" = 600 ]
+}
+
+@test "members of a group that a result cannot have are no others to it" {
+    need_acl
+    command -v setpriv >/dev/null && [ "$(id -u)" = 0 ] || skip "root and setpriv are needed"
+    chmod 755 .
+    setfacl -b a
+    mkdir -m 777 theirs
+    for modes in 604:600 640:600 664:644 644:644 606:600; do
+        chmod ${modes%:*} a
+        [ ${modes%:*} != 640 ] || continue # which they cannot read
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$BPK" pack -q -f -o theirs/a.blp a ||
+            skip "another user does not get here"
+        [ "$(mode_of theirs/a.blp)" = ${modes#*:} ] || die "$modes: $(mode_of theirs/a.blp)"
+    done
 }
 
 @test "a user whom the input's list refuses is no other to the output" {
     need_acl
     setfacl --set u::rw,g::r,u:65534:-,m::r,o::r a
-    bpk pack -q -o a.blp a
-    [ "$(mode_of a.blp)" = 600 ]
+    bpk pack -q -F chunked -o d a # whose files have no list
+    [ "$(mode_of d/meta/sizes)" = 600 ]
     setfacl --set u::rw,g::r,g:65534:r,m::r,o::r a
-    bpk pack -q -f -o a.blp a
-    [ "$(mode_of a.blp)" = 644 ]
+    bpk pack -q -F chunked -o e a
+    [ "$(mode_of e/meta/sizes)" = 644 ]
 }
 
 @test "a folder's default list gives nobody an output that the input does not give" {

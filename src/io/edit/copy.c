@@ -83,8 +83,10 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
 	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL);
+	(void)bpk_draft_copy_attributes(edit->fd, fd);
 	rc = bpk_draft_keep(draft, &like, err);
 	give_mode(fd, &old);
+	(void)bpk_acl_copy(edit->fd, fd, &old, 0);
 	return rc;
 }
 

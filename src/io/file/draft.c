@@ -105,6 +105,8 @@ static void release(struct bpk_draft *draft)
 		close(draft->fd);
 	if (draft->is_shadow && draft->folder >= 0)
 		close(draft->folder);
+	if (draft->heir_of >= 0)
+		close(draft->heir_of);
 	bpk_target_clear(&draft->target);
 	pthread_mutex_destroy(&draft->end_lock);
 	pthread_mutex_destroy(&draft->write_lock);
@@ -119,7 +121,7 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	if (d == NULL)
 		return NULL;
 	d->target = (struct bpk_target){ .folder = -1, .fd = -1 };
-	d->fd = d->read_fd = d->folder = -1;
+	d->fd = d->read_fd = d->folder = d->heir_of = -1;
 	d->withholding = &d->own;
 	d->overwrite = options->overwrite;
 	d->compares = options->only_this != NULL;

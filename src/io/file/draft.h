@@ -62,4 +62,8 @@ void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops 
  * it themselves. The draft closes it. */
 int bpk_draft_descriptor(const struct bpk_draft *draft);
 
+/* Copy the attributes of users (user.NAME, xattr(7)). False if some could not be copied though the
+ * file system of the copy has attributes. */
+bool bpk_draft_copy_attributes(int from, int to);
+
 #endif

@@ -22,6 +22,8 @@ struct bpk_draft {
 	int fd;                          /* for writing; target.fd for a direct target */
 	int folder;                      /* of a directory: the shadow's own, or borrowed; -1 */
 	int read_fd;                     /* for reading back; fd if that can be read */
+	int heir_of;                     /* the input whose attributes it gets; -1: none */
+	bool *is_lost;                   /* borrowed: set if some cannot be kept */
 	uint64_t start;                  /* where offset 0 lies in the file */
 	const struct bpk_draft_ops *ops; /* NULL unless made by bpk_draft_of_ops */
 	void *owner;                     /* for ops */

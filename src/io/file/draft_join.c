@@ -52,7 +52,7 @@ static void leave(struct bpk_draft *shadow)
 		close(shadow->fd);
 	if (shadow->folder >= 0)
 		close(shadow->folder);
-	shadow->fd = shadow->read_fd = shadow->folder = -1;
+	shadow->fd = shadow->read_fd = shadow->folder = shadow->heir_of = -1;
 }
 
 int bpk_draft_join(struct bpk_draft *shadow, const char *path, uint64_t inode, struct bpk_err *err)

@@ -252,7 +252,13 @@ static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_e
 		return bpk_fail_errno(err, errno, "fstat");
 	if (finish_length(draft, (uint64_t)found.st_size, err) != 0)
 		return -1;
+	if (draft->heir_of >= 0 && !bpk_draft_copy_attributes(draft->heir_of, draft->fd))
+		*draft->is_lost = true;
 	finish_mode(draft->fd, draft->target.folder, found.st_gid, like);
+	/* the last step: a change of the mode would change the list */
+	if (draft->heir_of >= 0 && like != NULL &&
+	    bpk_acl_copy(draft->heir_of, draft->fd, like, bpk_cleanup_umask()) != 0)
+		*draft->is_lost = true;
 	return flush(draft->fd, draft->sync, err);
 }
 
