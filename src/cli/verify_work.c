@@ -1,4 +1,5 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/record.h"
@@ -47,17 +48,105 @@ static void note_remark(void *arg, const char *line)
 		bpk_report(NULL, &err);
 }
 
+/* ---- damaged chunks ---- */
+
+/* Chunks of several dimensions are no ranges of the array's bytes. */
+static bool has_ranges(const struct bpk_input *in)
+{
+	const struct bpk_array_info *array = &in->info->array;
+
+	return array->chunk_shape == NULL || array->type == NULL || array->type->ndimensions <= 1;
+}
+
+/* Add neighbours, and the range for cat --bytes, to a report. */
+static void add_range(const struct bpk_damaged *damaged, struct bpk_err *err)
+{
+	char others[64] = "", range[80] = "";
+	struct bpk_err plain = *err;
+
+	if (damaged->count > 1)
+		snprintf(others, sizeof others, "; and the chunks to %" PRIu64,
+			 damaged->first + damaged->count - 1);
+	if (damaged->start != BPK_UNKNOWN)
+		snprintf(range, sizeof range, "; raw bytes %" PRIu64 ":", damaged->start);
+	if (damaged->start != BPK_UNKNOWN && damaged->end != BPK_UNKNOWN)
+		snprintf(range + strlen(range), sizeof range - strlen(range), "%" PRIu64,
+			 damaged->end);
+	bpk_fail(err, plain.kind, "%s%s%s", plain.text, others, range);
+}
+
 static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			 struct bpk_err *err)
+			 struct bpk_damage *damage, struct bpk_err *err)
 {
 	struct bpk_flow flow = {
 		.plan = bpk_plan_all(transfer->in->info),
 		.check = true,
 		.decode = !args->quick,
+		.damage = damage,
 	};
+	int rc = bpk_transfer_run(transfer, &flow, err);
 
-	return bpk_transfer_run(transfer, &flow, err);
+	for (size_t i = 0; i < damage->count && !has_ranges(transfer->in); i++)
+		damage->all[i].start = damage->all[i].end = BPK_UNKNOWN;
+	/* the archive may have changed meanwhile: then it is not damaged */
+	if (rc == 0 || err->kind != BPK_CORRUPT)
+		bpk_damage_drop(damage);
+	if (damage->count > 0)
+		add_range(&damage->all[0], err);
+	return rc;
 }
+
+/* The rest of the damage; the first line is printed. */
+static void report_others(const struct bpk_input *in, const struct bpk_damage *damage)
+{
+	enum { LINES = 20 };
+	uint64_t nmore = 0;
+	struct bpk_err err;
+
+	for (size_t i = 1; i < damage->count; i++) {
+		if (i >= LINES) {
+			nmore += damage->all[i].count;
+			continue;
+		}
+		err = (struct bpk_err){ 0 };
+		bpk_fail(&err, BPK_CORRUPT, "%s", damage->all[i].report);
+		add_range(&damage->all[i], &err);
+		bpk_input_subject(in, &err);
+		bpk_report(NULL, &err);
+	}
+	err = (struct bpk_err){ 0 };
+	if (nmore > 0) {
+		bpk_fail(&err, BPK_CORRUPT, "and %s%" PRIu64 " more damaged chunks",
+			 damage->more ? "at least " : "", nmore);
+		bpk_input_subject(in, &err);
+		bpk_report(NULL, &err);
+	}
+	if (damage->count > 0 && damage->stop.kind != BPK_OK) {
+		err = damage->stop;
+		bpk_input_subject(in, &err);
+		bpk_report(NULL, &err);
+	}
+}
+
+static void record_damage(const struct bpk_damage *damage)
+{
+	bpk_record_list_begin("bad_chunks");
+	for (size_t i = 0; i < damage->count; i++) {
+		const struct bpk_damaged *damaged = &damage->all[i];
+
+		bpk_record_item_begin();
+		bpk_record_u64("chunk", damaged->first);
+		bpk_record_u64("nchunks", damaged->count);
+		bpk_record_u64("start", damaged->start);
+		bpk_record_u64("end", damaged->end);
+		bpk_record_text("error", damaged->report);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
+	bpk_record_bool("bad_chunks_complete", !damage->more && damage->stop.kind == BPK_OK);
+}
+
+/* ---- archives ---- */
 
 static void end_record(const struct remarks *remarks)
 {
@@ -70,8 +159,8 @@ static void end_record(const struct remarks *remarks)
 	bpk_record_end();
 }
 
-static void print_record(const struct bpk_transfer *transfer, const struct remarks *remarks,
-			 const struct bpk_err *err)
+static void print_record(const struct bpk_transfer *transfer, const struct bpk_damage *damage,
+			 const struct remarks *remarks, const struct bpk_err *err)
 {
 	const struct bpk_info *info = transfer->in->info;
 	bool whole = info != NULL && err->kind == BPK_OK;
@@ -84,6 +173,7 @@ static void print_record(const struct bpk_transfer *transfer, const struct remar
 	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
+	record_damage(damage);
 	end_record(remarks);
 }
 
@@ -97,10 +187,10 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 }
 
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			struct remarks *remarks, struct bpk_err *err)
+			struct bpk_damage *damage, struct remarks *remarks, struct bpk_err *err)
 {
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
-	    verify_chunks(args, transfer, err) != 0)
+	    verify_chunks(args, transfer, damage, err) != 0)
 		return -1;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
@@ -197,18 +287,22 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_transfer transfer = { .shared = shared, .in = in };
 	struct remarks remarks = { .in = in, .shared = shared };
+	struct bpk_damage damage;
 
+	bpk_damage_init(&damage);
 	if (rc == 0)
-		rc = verify_found(args, &transfer, &remarks, err);
+		rc = verify_found(args, &transfer, &damage, &remarks, err);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
 	if (rc != 0 && in->info != NULL)
 		add_advice(args, err);
 	if (shared->json)
-		print_record(&transfer, &remarks, err);
+		print_record(&transfer, &damage, &remarks, err);
 	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
+	report_others(in, &damage);
+	bpk_damage_clear(&damage);
 	bpk_buf_clear(&remarks.lines);
 	bpk_transfer_clear(&transfer);
 }

@@ -26,7 +26,42 @@ struct run {
 	/* Raw offset of the next chunk; belongs to the fetch under way. Kept only if fetches are in
 	 * order. */
 	uint64_t next_offset;
+	uint64_t passed; /* raw bytes of the chunks behind the fetched one that need no fetch */
 };
+
+/* ---- Damage ---- */
+
+/* Note a chunk that failed, if the run goes on behind damage; piece is the part of it, or
+ * BPK_UNKNOWN. False: the failure ends the run. */
+static bool note_damage(const struct run *run, const struct bpk_parcel *parcel, uint64_t piece,
+			const struct bpk_err *err)
+{
+	struct bpk_damaged found = { parcel->number, 1, .piece = piece };
+	struct bpk_parcel planned = { .number = parcel->number };
+
+	if (run->flow->damage == NULL || err->kind != BPK_CORRUPT)
+		return false;
+	bpk_plan_parcel(&run->flow->plan, &planned);
+	found.start = planned.raw_offset;
+	found.end = found.start + planned.raw_size;
+	if (found.start == BPK_UNKNOWN) {
+		found.start = parcel->raw_offset;
+		if (!bpk_add_u64(found.start, parcel->raw_size, &found.end))
+			found.end = BPK_UNKNOWN;
+	}
+	return bpk_damage_note(run->flow, &found, err);
+}
+
+/* Behind a chunk that a reader in sequence could not fetch nothing can be found. */
+static void note_last(const struct run *run, const struct bpk_parcel *parcel,
+		      const struct bpk_err *err)
+{
+	struct bpk_damaged found = { parcel->number, 1,           run->next_offset,
+				     BPK_UNKNOWN,    BPK_UNKNOWN, NULL };
+
+	if (run->flow->damage != NULL && err->kind == BPK_CORRUPT)
+		bpk_damage_note(run->flow, &found, err);
+}
 
 /* ---- Fetching ---- */
 
@@ -127,6 +162,8 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 		parcel->want_size = SIZE_MAX;
 	}
 	rc = flow->in->fetch(flow->reader, parcel, err);
+	if (rc < 0 && run->window.fetch_in_order)
+		note_last(run, parcel, err);
 	if (rc < 0)
 		return -1;
 	/* the plan may have it from the headers of all chunks, which the reader has not read */
@@ -142,7 +179,8 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 		return -1;
 	if (run->window.fetch_in_order) {
 		parcel->raw_offset = run->next_offset;
-		run->next_offset += (1 + parcel->again) * parcel->data_size;
+		run->next_offset += (1 + parcel->again) * parcel->data_size + run->passed;
+		run->passed = 0;
 		if (plan->count == BPK_UNKNOWN && run->next_offset >= plan->end)
 			*last = true;
 	}
@@ -164,7 +202,7 @@ static uint64_t pass(void *arg, uint64_t number, uint64_t *raw_size)
 
 	count = bpk_min_u64(count, run->window.end - number);
 	if (run->window.fetch_in_order && count > 0)
-		run->next_offset += *raw_size;
+		run->passed += *raw_size;
 	return count;
 }
 
@@ -260,6 +298,11 @@ static int put_numbered(const struct bpk_flow *flow, const struct bpk_parcel *pa
 	return rc;
 }
 
+static uint64_t piece_of(const struct bpk_item *item)
+{
+	return item->of != NULL ? item->rank.piece : BPK_UNKNOWN;
+}
+
 /* End the work on an item, with rc and err: it is put, or waits for its turn. */
 static void hand_on(struct run *run, struct bpk_item *item, enum bpk_turn turn, int rc,
 		    struct bpk_err *err)
@@ -269,7 +312,9 @@ static void hand_on(struct run *run, struct bpk_item *item, enum bpk_turn turn, 
 
 	if (rc == 0 && run->places && !passed_over)
 		rc = put_numbered(run->flow, &item->parcel, err);
-	if (rc != 0)
+	if (rc != 0 && note_damage(run, &item->parcel, piece_of(item), err))
+		bpk_window_done(window, item, turn, false);
+	else if (rc != 0)
 		bpk_window_fail(window, item, turn, err);
 	else if (window->put_in_order)
 		bpk_window_worked(window, item);
@@ -314,6 +359,10 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 
 	if (rc > 0) {
 		bpk_window_ended(window, item);
+		return;
+	}
+	if (rc < 0 && window->fetch_in_order) {
+		bpk_window_fail(window, item, BPK_TURN_FETCH, &err);
 		return;
 	}
 	if (rc == 0 && (window->fetch_in_order || last))
@@ -368,9 +417,11 @@ static void bring_several(struct run *run, struct bpk_worker *worker, struct bpk
 
 	item->packed_size = 0;
 	all->raw.size = all->packed.size = all->packed_size = all->want_start = all->want_size = 0;
-	for (one->number = all->number; rc == 0 && one->number < end;)
-		if ((rc = bring_one(run, worker, item, &err)) == 0)
-			one->number++;
+	for (one->number = all->number; rc == 0 && one->number < end; one->number += rc == 0) {
+		rc = bring_one(run, worker, item, &err);
+		if (rc != 0 && note_damage(run, one, BPK_UNKNOWN, &err))
+			rc = 0;
+	}
 	if (rc != 0 && one->number > all->number) {
 		all->again = one->number - all->number - 1;
 		bpk_window_cut(&run->window, one->number, &err);
@@ -458,6 +509,23 @@ int bpk_flow_check(const struct bpk_flow *flow, struct bpk_err *err)
 	return check_repeated(flow, err);
 }
 
+/* The failure of the run, of which the threads have ended. */
+static int end_run(struct run *run, uint64_t *failed, struct bpk_err *err)
+{
+	struct bpk_window *window = &run->window;
+	struct bpk_damage *damage = run->flow->damage;
+	int rc = window->failed.number == BPK_UNKNOWN ? 0 : -1;
+
+	*failed = window->failed.number;
+	if (damage != NULL && window->pass != NULL)
+		bpk_damage_note_repeats(run->flow, window->end);
+	if (damage != NULL)
+		rc = bpk_damage_end(damage, failed, &window->err);
+	if (rc != 0 && err != NULL)
+		*err = window->err;
+	return rc;
+}
+
 int bpk_flow_run_part(const struct bpk_flow *flow, struct bpk_flow_result *result, uint64_t *failed,
 		      struct bpk_err *err)
 {
@@ -465,7 +533,7 @@ int bpk_flow_run_part(const struct bpk_flow *flow, struct bpk_flow_result *resul
 	struct run run = { .flow = flow, .next_offset = bpk_plan_first_offset(plan) };
 	bool put_in_order;
 	unsigned threads;
-	int rc = 0;
+	int rc;
 
 	*result = (struct bpk_flow_result){ 0 };
 	*failed = plan->first;
@@ -495,12 +563,7 @@ int bpk_flow_run_part(const struct bpk_flow *flow, struct bpk_flow_result *resul
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
 	result->ntwins = atomic_load(&run.twins.hits);
-	if (run.window.failed.number != BPK_UNKNOWN) {
-		if (err != NULL)
-			*err = run.window.err;
-		*failed = run.window.failed.number;
-		rc = -1;
-	}
+	rc = end_run(&run, failed, err);
 	bpk_window_clear(&run.window);
 	return rc;
 }

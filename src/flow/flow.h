@@ -150,6 +150,9 @@ struct bpk_flow {
 	 * other archive. Both readers are positional, and their parcels single chunks. */
 	const struct bpk_reader_ops *twin_in;
 	void *twin;
+	/* Go on behind damaged chunks, and list them here; then the run fails as the lowest does.
+	 * For runs without an output. NULL: the first one ends the run. */
+	struct bpk_damage *damage;
 	bool compare; /* unpack each packed parcel again and compare */
 	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
@@ -172,8 +175,8 @@ struct bpk_flow_result {
 /*
  * Run until the plan is done or a parcel fails. At most 2 * threads + 1 parcels are under way, so
  * memory depends only on threads and chunk size. With BPK_UNKNOWN counts it ends when the reader
- * does. A failing parcel stops the run; of several the lowest number is reported, and everything
- * before it was put. Does not call finish or audit.
+ * does. A failing parcel stops the run, unless damage is listed; of several the lowest number is
+ * reported, and everything before it was put. Does not call finish or audit.
  *
  * In an unpacked parcel, a writer's put sees only the wanted bytes: raw.size of them, want_start 0,
  * and raw_offset counted from plan.start. So it places them without regard to ranges.
@@ -191,6 +194,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 bool bpk_flow_is_divided(const struct bpk_flow *flow);
 
 #include "flow/bench.h"
+#include "flow/damage.h"
 #include "flow/line.h"
 #include "flow/team.h"
 

@@ -84,6 +84,13 @@ static void add_result(struct bpk_flow_result *sum, const struct bpk_flow_result
 	sum->ntwins += more->ntwins;
 }
 
+/* True if a part of a slice failed by damage alone, behind which the run goes on. */
+static bool goes_on(const struct bpk_flow *flow, const struct bpk_err *err)
+{
+	return flow->damage != NULL && err->kind == BPK_CORRUPT &&
+	       flow->damage->stop.kind == BPK_OK;
+}
+
 /* This rank's slice, in steps, between which it may be stopped. */
 static int run_slice(const struct bpk_flow *flow, struct bpk_flow_result *result, uint64_t *failed,
 		     struct bpk_err *err)
@@ -97,24 +104,27 @@ static int run_slice(const struct bpk_flow *flow, struct bpk_flow_result *result
 	uint64_t step = bpk_max_u64(
 		STEP / bpk_max_u64(largest_chunk(&flow->plan), 1) * flow->limits.threads, 1);
 	struct bpk_flow part = *flow;
+	int rc = 0;
 
 	for (; at < end; at += part.plan.count) {
 		struct bpk_flow_result done;
 
 		*failed = at;
 		if (team->stop != NULL && team->stop(team->arg, err) != 0)
-			return -1;
+			return flow->damage == NULL ? -1
+						    : bpk_damage_end(flow->damage, failed, err);
 		part.plan.first = at;
 		part.plan.count = bpk_min_u64(step, end - at);
 		part.progress = NULL;
-		if (bpk_flow_run_part(&part, &done, failed, err) != 0)
+		rc = bpk_flow_run_part(&part, &done, failed, err);
+		if (rc != 0 && !goes_on(flow, err))
 			return -1;
 		add_result(result, &done);
 		if (flow->progress != NULL && team->rank == 0)
 			flow->progress(flow->progress_arg, result->raw_size * team->size,
 				       result->packed_size * team->size);
 	}
-	return 0;
+	return rc;
 }
 
 static int run_slices(const struct bpk_flow *flow, struct bpk_flow_result *result,
@@ -129,6 +139,14 @@ static int run_slices(const struct bpk_flow *flow, struct bpk_flow_result *resul
 	if (team->rank == 0 && places(flow) && flow->out->placed_by_others != NULL)
 		flow->out->placed_by_others(flow->writer, others);
 	rc = bpk_team_agree_at(team, rc, failed, &own);
+	if (flow->damage != NULL) {
+		struct bpk_err lowest = { 0 };
+
+		failed = BPK_UNKNOWN;
+		bpk_damage_gather(team, flow->damage);
+		if (team->rank == 0 && bpk_damage_end(flow->damage, &failed, &lowest) != 0)
+			own = lowest;
+	}
 	if (rc != 0 && err != NULL)
 		*err = own;
 	return rc;

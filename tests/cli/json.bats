@@ -51,7 +51,9 @@ inputs() {
         sed 's/^bpk: //' "$err" >said
         "$python" -c 'import json, sys
 for line in open(sys.argv[1]):
-    if json.loads(line)["error"]: print(json.loads(line)["error"])' "$out" | cmp - said
+    if json.loads(line)["error"]: print(json.loads(line)["error"])' "$out" >errors
+        # verify prints more lines for a file with several damaged chunks
+        awk -F': ' '!seen[$1]++' said | cmp - errors
     done
     lines 0 2 bpk info --stats --json t.gsd t.gsd.blp
     lines 0 1 bpk verify --json t.gsd

@@ -263,3 +263,88 @@ passed_is_named() {
     ends 2 bpk verify cut.blp
     ! grep -q 'keep-broken' "$err"
 }
+
+# Overwrite the bytes of a raw range's packed chunk in FILE.
+spoil() { # FILE OFFSET SIZE
+    head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+@test "verify lists every damaged chunk with its raw range, for every number of threads" {
+    need_python
+    data noise 100000 a
+    for format in blp b2frame chunked; do
+        local at=a.${suffix[$format]} n
+        bpk pack -q -F $format -z 1000 a
+        [ "$format" = chunked ] && set -- $at/data/__1__.bin || set -- $at
+        spoil "$1" 20500 2
+        spoil "$1" 60500 2
+        # neighbours of one cause share a line
+        spoil "$1" 80000 5000
+        for n in 1 3; do
+            ends 2 bpk verify -q -T $n $at
+            says "^bpk: $at: .*chunk ([0-9]+) at offset .* is .*; raw bytes \\1000:[0-9]+000$"
+            says "^bpk: $at: .*chunk ([0-9]+) at offset .*; and the chunks to [0-9]+; raw bytes \\1000:[0-9]+000$"
+            cp "$err" said.$n
+        done
+        cmp said.1 said.3
+        bpk verify --json $at >line 2>"$err" || true
+        [ "$(json line 'len(x["bad_chunks"]), x["bad_chunks_complete"]')" = "($(wc -l <said.1), True)" ]
+        # each chunk by itself
+        for n in $(seq 0 99); do
+            bpk cat --bytes ${n}000:$((n + 1))000 $at >"$out" 2>"$err" || echo $n
+        done >bad
+        [ "$(json line '" ".join(str(i) for x in x["bad_chunks"] for i in range(x["chunk"], x["chunk"] + x["nchunks"]))')" = \
+            "$(paste -s -d' ' bad)" ] || die "$(cat line bad)"
+    done
+    bpk pack -q -f -z 1000 a
+    ends 0 bpk verify --json a.blp
+    [ "$(json "$out" 'x["bad_chunks"], x["bad_chunks_complete"]')" = "([], True)" ]
+}
+
+@test "verify prints twenty lines for a file; --json lists all chunks" {
+    need_python
+    data noise 100000 a
+    bpk pack -q -z 1000 a
+    for n in $(seq 0 2 90); do
+        spoil a.blp $((5500 + n * 1020)) 2
+    done
+    ends 2 bpk verify -q a.blp
+    [ "$(wc -l <"$err")" -eq 21 ] || die "$(cat "$err")"
+    says '^bpk: a.blp: and 26 more damaged chunks$'
+    bpk verify --json a.blp >line 2>"$err" || true
+    [ "$(json line 'len(x["bad_chunks"])')" -eq 46 ]
+}
+
+@test "verify of a pipe ends at a chunk that has no length, and says so" {
+    need_python
+    data noise 100000 a
+    bpk pack -q -z 1000 a
+    spoil a.blp 20500 2
+    spoil a.blp 80000 5000
+    cat a.blp | ends 2 bpk verify -q -
+    [ "$(wc -l <"$err")" -ge 3 ] || die "$(cat "$err")"
+    says '^bpk: standard input: chunk [0-9]* at .*; raw bytes [0-9]*000:$'
+    cat a.blp | bpk verify --json - >line 2>"$err" || true
+    [ "$(json line 'x["bad_chunks_complete"], x["bad_chunks"][-1]["end"]')" = "(False, None)" ]
+}
+
+@test "verify lists chunks that repeat a damaged one, and gives no range to chunks of several dimensions" {
+    need_python
+    head -c 60000 /dev/zero | tr '\0' x >a
+    data noise 1000 b
+    cat b a >c
+    bpk pack -q -z 1000 -F b2frame c
+    bpk convert -q c.b2frame d.b2s
+    chunk=$(ls d.b2s | sed -n 's/chunk$/&/p' | tail -n 1)
+    rm "d.b2s/$chunk"
+    ends 2 bpk verify -q d.b2s
+    says 'is missing'
+    data noise 6400 e
+    bpk pack -q --dtype '<u4' --shape 40,40 --chunk-shape 10,10 e -o e.b2nd
+    spoil e.b2nd 1500 3
+    ends 2 bpk verify -q e.b2nd
+    says '^bpk: e.b2nd: chunk [0-9]* at offset [0-9]*: '
+    ! grep -q 'raw bytes' "$err" || die "$(cat "$err")"
+    bpk verify --json e.b2nd >line 2>"$err" || true
+    [ "$(json line 'x["bad_chunks"][0]["start"], x["bad_chunks"][0]["end"]')" = "(None, None)" ]
+}

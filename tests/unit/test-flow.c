@@ -3,6 +3,7 @@
  */
 #include "unit/unit.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ struct reader {
 	bool positional;
 	bool slow;
 	uint64_t fail_fetch, fail_check; /* numbers; NEVER */
+	enum bpk_kind fetch_kind;        /* of the first; 0: BPK_CORRUPT */
 	uint64_t fail_slowly;            /* fetching this number fails after all others */
 	uint64_t late;                   /* fetching this number ends after all others */
 	uint64_t damage;                 /* number of a chunk with invalid bytes */
@@ -289,7 +291,8 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	if (number == r->fail_slowly || number == r->late)
 		usleep(20000);
 	if (number == r->fail_fetch || number == r->fail_slowly)
-		rc = bpk_fail(err, BPK_CORRUPT, "chunk %d: fetch failed", (int)number);
+		rc = bpk_fail(err, r->fetch_kind != BPK_OK ? r->fetch_kind : BPK_CORRUPT,
+			      "chunk %d: fetch failed", (int)number);
 	else
 		rc = bring(r, parcel, err);
 	atomic_fetch_add(&r->fetched, 1);
@@ -819,6 +822,88 @@ static void test_verify_counts_what_repeats(void **state)
 	}
 }
 
+/* The list as text: "0+1 1000:2000 piece: report", a line each. */
+static void assert_damage(const struct bpk_damage *damage, const char *expected)
+{
+	char text[1024] = "";
+
+	for (size_t i = 0; i < damage->count; i++) {
+		const struct bpk_damaged *d = &damage->all[i];
+
+		snprintf(text + strlen(text), sizeof text - strlen(text),
+			 "%" PRIu64 "+%" PRIu64 " %" PRIu64 ":%" PRIu64 " %d: %s\n", d->first,
+			 d->count, d->start, d->end, (int)d->piece, d->report);
+	}
+	assert_string_equal(text, expected);
+}
+
+/* A run of r that goes on behind damage. */
+static void list_damage(struct reader *r, const struct bpk_reader_ops *ops, unsigned threads,
+			struct bpk_damage *damage, struct bpk_err *err)
+{
+	struct bpk_flow flow = flow_of(r, NULL, NULL, threads);
+	struct bpk_flow_result result;
+
+	bpk_damage_init(damage);
+	flow.in = ops;
+	flow.decode = true;
+	flow.damage = damage;
+	r->last = BPK_UNKNOWN;
+	assert_int_equal(bpk_flow_run(&flow, &result, err), -1);
+}
+
+static void test_verify_goes_on_behind_damage(void **state)
+{
+	static struct reader r;
+	struct bpk_reader_ops ops = reader_ops;
+	struct bpk_damage damage;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		reader_make(&r, 20100, 1000);
+		r.packed = r.slow = true;
+		r.fail_check = 3;
+		r.damage = 20;
+		list_damage(&r, &reader_ops, thread_counts[t], &damage, &err);
+		assert_int_equal(damage.count, 2);
+		assert_string_equal(err.text, damage.all[0].report);
+		assert_int_equal(damage.all[0].first, 3);
+		assert_int_equal(damage.all[1].first, 20);
+		assert_int_equal(damage.all[1].start, 20000);
+		assert_int_equal(damage.all[1].end, 20100);
+		assert_false(damage.more);
+		bpk_damage_clear(&damage);
+
+		/* the chunks that repeat a damaged one were passed over */
+		ops.repeats = repeats;
+		reader_make(&r, 40000, 1000);
+		r.packed = true;
+		r.fail_check = 0;
+		list_damage(&r, &ops, thread_counts[t], &damage, &err);
+		assert_damage(&damage,
+			      "0+1 0:1000 -1: chunk 0: seal is broken\n"
+			      "1+38 1000:39000 -1: chunk 1 repeats chunk 0, which is damaged\n");
+		bpk_damage_clear(&damage);
+
+		/* another failure ends the run; damage before it is listed */
+		reader_make(&r, 20000, 1000);
+		r.packed = true;
+		r.fail_check = 3;
+		r.fail_fetch = 9;
+		r.fetch_kind = BPK_FAILED;
+		list_damage(&r, &reader_ops, thread_counts[t], &damage, &err);
+		assert_damage(&damage, "3+1 3000:4000 -1: chunk 3: seal is broken\n");
+		assert_int_equal(damage.stop.kind, BPK_FAILED);
+		bpk_damage_clear(&damage);
+		r.fail_fetch = 2;
+		list_damage(&r, &reader_ops, thread_counts[t], &damage, &err);
+		assert_damage(&damage, "");
+		assert_int_equal(err.kind, BPK_FAILED);
+		bpk_damage_clear(&damage);
+	}
+}
+
 static void test_verify_needs_no_writer(void **state)
 {
 	static struct reader r;
@@ -1236,6 +1321,7 @@ static void test_the_first_damaged_piece_is_reported(void **state)
 	struct bpk_flow_result result;
 	struct writer w;
 	struct bpk_err err = { 0 }, first = { 0 };
+	struct bpk_damage damage;
 
 	(void)state;
 	reader_make(&r, 3 * (uint64_t)LARGE_CHUNK, 3 * LARGE_CHUNK);
@@ -1255,6 +1341,11 @@ static void test_the_first_damaged_piece_is_reported(void **state)
 		if (t == 0)
 			first = err;
 		assert_string_equal(err.text, first.text);
+		list_damage(&r, &reader_ops, thread_counts[t], &damage, &err);
+		assert_int_equal(damage.count, 1);
+		assert_int_equal(damage.all[0].end, 3 * LARGE_CHUNK);
+		assert_string_equal(damage.all[0].report, first.text);
+		bpk_damage_clear(&damage);
 		assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), false, thread_counts[t],
 					      NEVER, &w, &err),
 				 -1);
@@ -1709,6 +1800,7 @@ int main(void)
 		cmocka_unit_test(test_a_chunk_of_another_size_is_damage),
 		cmocka_unit_test(test_uneven_chunks_must_add_up),
 		cmocka_unit_test(test_verify_counts_what_repeats),
+		cmocka_unit_test(test_verify_goes_on_behind_damage),
 		cmocka_unit_test(test_verify_needs_no_writer),
 		cmocka_unit_test(test_chunks_are_carried_over_and_sealed_again),
 		cmocka_unit_test(test_what_was_not_committed_is_left_out),
