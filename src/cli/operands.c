@@ -19,7 +19,8 @@ struct course {
 	const struct bpk_each *each;
 	const struct bpk_file *operands;
 	size_t count;
-	char *jobs; /* each->beside->size bytes for each place */
+	char *jobs;       /* each->beside->size bytes for each place */
+	uint64_t *starts; /* bpk_files_starts */
 };
 
 static void *job_at(const struct course *course, unsigned place)
@@ -30,7 +31,7 @@ static void *job_at(const struct course *course, unsigned place)
 /* The calls that follow are about operand number; returns its path. */
 static const char *go_to(struct course *course, size_t number)
 {
-	bpk_progress_file(number + 1, course->count);
+	bpk_files_go_to(course->starts, number, course->count);
 	if (course->shared->results != NULL)
 		bpk_results_go_to(course->shared->results, number);
 	course->shared->below = course->operands[number].below;
@@ -134,13 +135,15 @@ void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operand
 		      const struct bpk_each *each)
 {
 	size_t count = operands->count;
-	struct course course = { shared, each, operands->all, count, NULL };
+	struct course course = { shared, each, operands->all,
+				 count,  NULL, bpk_files_starts(shared, operands) };
 	struct bpk_err err = { 0 };
 
 	if (count > 1) {
 		shared->results = bpk_results_open(operands, &err);
 		if (shared->results == NULL) {
 			bpk_report(NULL, &err);
+			free(course.starts);
 			return;
 		}
 	}
@@ -150,4 +153,5 @@ void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operand
 			alone(&course, i);
 	bpk_results_close(shared->results);
 	shared->results = NULL;
+	free(course.starts);
 }

@@ -29,8 +29,16 @@ void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool 
 /* The progress of a bpk_flow; arg is a struct bpk_progress. */
 void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done);
 
-/* Number number of count files is in work, from 1: then bar and status tell so. */
-void bpk_progress_file(uint64_t number, uint64_t count);
+/* True if a bar would be drawn. */
+bool bpk_progress_is_wanted(enum bpk_when when, bool quiet);
+
+/* The bytes of all files of a command, as they lie on the disk: then bar and status tell how much
+ * of them is done. 0: unknown. */
+void bpk_progress_all(uint64_t size);
+
+/* Number number of count files is in work, from 1, behind before bytes of the others, and has size
+ * bytes: then bar and status tell so. */
+void bpk_progress_file(uint64_t number, uint64_t count, uint64_t before, uint64_t size);
 
 /* Print a line on standard error: the file in work, and how far it is. Any thread, but no handler
  * of signals. */

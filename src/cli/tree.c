@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/transfer.h"
@@ -38,6 +39,30 @@ void bpk_files_clear(struct bpk_files *operands)
 		free(operands->all[i].path);
 	free(operands->all);
 	*operands = (struct bpk_files){ 0 };
+}
+
+uint64_t *bpk_files_starts(const struct bpk_shared *shared, const struct bpk_files *operands)
+{
+	uint64_t *starts = NULL, sum = 0;
+	struct stat found;
+
+	if (operands->count > 1 && bpk_progress_is_wanted(shared->progress, shared->quiet))
+		starts = bpk_calloc(operands->count + 1, sizeof *starts, NULL);
+	for (size_t i = 0; starts != NULL && i < operands->count; i++) {
+		if (stat(operands->all[i].path, &found) == 0 && S_ISREG(found.st_mode))
+			sum += (uint64_t)found.st_size;
+		starts[i + 1] = sum;
+	}
+	bpk_progress_all(sum);
+	return starts;
+}
+
+void bpk_files_go_to(const uint64_t *starts, size_t number, size_t count)
+{
+	uint64_t before = starts != NULL ? starts[number] : 0;
+
+	bpk_progress_file(number + 1, count, before,
+			  starts != NULL ? starts[number + 1] - before : 0);
 }
 
 /* ---- trees ---- */

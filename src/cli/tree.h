@@ -50,6 +50,16 @@ int bpk_files_name(const struct bpk_shared *shared, char *const *named, size_t c
 
 void bpk_files_clear(struct bpk_files *operands);
 
+/*
+ * The bytes of the operands before each of them, and at last of all, as files have them; for
+ * free(). Directories and pipes count nothing. NULL if no bar is drawn, for one operand, or without
+ * memory.
+ */
+uint64_t *bpk_files_starts(const struct bpk_shared *shared, const struct bpk_files *operands);
+
+/* Tell the bar that operand number of count is in work; starts may be NULL. */
+void bpk_files_go_to(const uint64_t *starts, size_t number, size_t count);
+
 /* Add an operand; takes path, also on failure, when it may be NULL. Inside these files. */
 int bpk_files_add(struct bpk_files *operands, char *path, struct bpk_err *err);
 

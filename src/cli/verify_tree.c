@@ -229,6 +229,7 @@ static void verify_found(const struct bpk_verify_args *args, const char *path)
 struct listed {
 	struct bpk_verify_args *args;
 	const struct bpk_files *files;
+	uint64_t *starts; /* bpk_files_starts */
 };
 
 static void verify_listed(void *arg, size_t number)
@@ -236,7 +237,7 @@ static void verify_listed(void *arg, size_t number)
 	const struct listed *listed = arg;
 	const struct bpk_file *file = &listed->files->all[number];
 
-	bpk_progress_file(number + 1, listed->files->count);
+	bpk_files_go_to(listed->starts, number, listed->files->count);
 
 	if (file->is_found && file->is_dataset)
 		verify_found(listed->args, file->path);
@@ -246,11 +247,12 @@ static void verify_listed(void *arg, size_t number)
 
 static void verify_files(struct bpk_verify_args *args, const struct bpk_files *files)
 {
-	struct listed listed = { args, files };
+	struct listed listed = { args, files, bpk_files_starts(&args->shared, files) };
 
 	if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_listed, &listed))
 		for (size_t i = 0; i < files->count; i++)
 			verify_listed(&listed, i);
+	free(listed.starts);
 	if (args->shared.tree.recursive && files->nheavy == 0 && found_so_far(args) == 0)
 		fail_empty(args, args->shared.tree.share.count > 0 ? "all shares" : "all operands");
 }
@@ -288,6 +290,7 @@ static void check_count(const struct bpk_verify_args *args)
 static int run(struct bpk_verify_args *args, char **named, size_t count, struct bpk_err *err)
 {
 	struct bpk_files files = { 0 };
+	uint64_t *starts = NULL;
 	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked();
 	int rc;
 
@@ -296,11 +299,14 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 		     : bpk_files_name(&args->shared, named, count, &files, err);
 	if (rc == 0 && gathers)
 		verify_files(args, &files);
+	if (rc == 0 && !gathers)
+		starts = bpk_files_starts(&args->shared, &files);
 	for (size_t i = 0; rc == 0 && !gathers && i < files.count; i++) {
-		bpk_progress_file(i + 1, files.count);
+		bpk_files_go_to(starts, i, files.count);
 		verify_operand(args, files.all[i].path);
 	}
 	bpk_files_clear(&files);
+	free(starts);
 	return rc;
 }
 

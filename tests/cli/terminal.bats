@@ -113,8 +113,11 @@ on_terminal() { # N ARGUMENT...
     data noise 3000000 a
     cp a b
     on_terminal 100 pack --progress always -f -T 1 -z 64K a b
-    tr '\r' '\n' <"$out" | grep -qE '^ *[0-9]+ % of 2.9 MiB, .*  \(1/2\) a *$' || die "$(cat "$out")"
-    tr '\r' '\n' <"$out" | grep -qE '  \(2/2\) b *$' || die "$(cat "$out")"
+    tr '\r' '\n' <"$out" | grep -qE '^\(1/2, [0-9]+ % of 5.7 MiB\)  *[0-9]+ % of 2.9 MiB, .*  a *$' ||
+        die "$(cat "$out")"
+    tr '\r' '\n' <"$out" | grep -qE '^\(2/2, ([5-9][0-9]|100) % of 5.7 MiB\) .*  b *$' || die "$(cat "$out")"
+    on_terminal 60 pack --progress always -f -T 1 -z 64K a b
+    tr '\r' '\n' <"$out" | grep -q '^(2/2, ' || die "$(cat "$out")"
     on_terminal 100 pack --progress always -f -z 64K a
     ! grep -q '(1/1)' "$out"
     # an archive that comes for two seconds, in the foreground and in the background
