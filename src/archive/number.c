@@ -110,6 +110,20 @@ void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, siz
 			numbers[i] = size == 4 ? single(bits[i]) : half(bits[i]);
 }
 
+void bpk_number_take_floats(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
+			    uint64_t *bits, double *numbers)
+{
+	unsigned size = bpk_number_size(type);
+
+	if (type->byte_order != '>' && size == 4) { /* the usual ones, in one pass */
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = single(bpk_get_le32(bytes + 4 * i));
+		return;
+	}
+	bpk_number_take_bits(type, bytes, count, bits);
+	bpk_number_of_bits(type, bits, count, numbers);
+}
+
 double bpk_number_take(const struct bpk_scalar *type, const uint8_t *bytes)
 {
 	uint64_t bits;

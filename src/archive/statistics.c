@@ -67,13 +67,49 @@ static size_t keep_finite(double *numbers, size_t count, struct bpk_statistics *
 	return kept;
 }
 
+/*
+ * Numbers are taken LANES at a time, in pairs, which the usual machines have registers for; number
+ * i goes into lane i modulo LANES. One sum would wait for each addition.
+ */
+enum { LANES = 4 };
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t masks __attribute__((vector_size(2 * sizeof(int64_t))));
+
+static inline pair pair_at(const double *numbers)
+{
+	pair both;
+
+	memcpy(&both, numbers, sizeof both);
+	return both;
+}
+
+/* mask ? a : b, for each lane */
+static inline pair pair_choose(masks mask, pair a, pair b)
+{
+	return (pair)(((masks)a & mask) | ((masks)b & ~mask));
+}
+
+static double sum_of(const double *numbers, size_t count)
+{
+	pair a = { 0 }, b = { 0 };
+	double rest = 0;
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES) {
+		a += pair_at(numbers + i);
+		b += pair_at(numbers + i + 2);
+	}
+	for (; i < count; i++)
+		rest += numbers[i];
+	a += b;
+	return a[0] + a[1] + rest;
+}
+
 /* Without overflow where the mean itself is a double. */
 static double mean_of(const double *numbers, size_t count)
 {
-	double sum = 0, mean = 0;
+	double sum = sum_of(numbers, count), mean = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += numbers[i];
 	if (isfinite(sum))
 		return sum / (double)count;
 	for (size_t i = 0; i < count; i++)
@@ -97,22 +133,58 @@ static void correct(size_t count, double sum, struct bpk_statistics *out)
 		out->squares = 0; /* by rounding */
 }
 
-static void measure_finite(const double *numbers, size_t count, struct bpk_statistics *out)
+/* Sums of differences from the mean, and extremes. */
+struct sums {
+	pair sum, squares, min, max;
+};
+
+static inline void take_in(struct sums *sums, pair numbers, pair mean)
 {
-	double sum = 0;
+	pair differences = numbers - mean;
 
-	out->nfinite = count;
-	out->mean = mean_of(numbers, count);
-	out->min = out->max = numbers[0];
+	sums->sum += differences;
+	sums->squares += differences * differences;
+	sums->min = pair_choose(numbers < sums->min, numbers, sums->min);
+	sums->max = pair_choose(numbers > sums->max, numbers, sums->max);
+}
+
+/* Take the last numbers, one by one, and bring out the extremes of both lanes. */
+static void finish_sums(struct sums *sums, const double *numbers, size_t count, double mean,
+			struct bpk_statistics *out)
+{
 	for (size_t i = 0; i < count; i++) {
-		double difference = numbers[i] - out->mean;
+		const pair twice = { numbers[i], numbers[i] };
+		double difference = numbers[i] - mean;
 
-		sum += difference;
-		out->squares += difference * difference;
-		out->min = numbers[i] < out->min ? numbers[i] : out->min;
-		out->max = numbers[i] > out->max ? numbers[i] : out->max;
+		sums->sum[0] += difference;
+		sums->squares[0] += difference * difference;
+		sums->min = pair_choose(twice < sums->min, twice, sums->min);
+		sums->max = pair_choose(twice > sums->max, twice, sums->max);
 	}
-	correct(count, sum, out);
+	out->squares = sums->squares[0] + sums->squares[1];
+	out->min = sums->min[0] < sums->min[1] ? sums->min[0] : sums->min[1];
+	out->max = sums->max[0] > sums->max[1] ? sums->max[0] : sums->max[1];
+}
+
+static void measure_finite(const double *numbers, size_t count, double mean,
+			   struct bpk_statistics *out)
+{
+	const pair first = { numbers[0], numbers[0] }, means = { mean, mean };
+	struct sums a = { { 0 }, { 0 }, first, first }, b = a;
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES) {
+		take_in(&a, pair_at(numbers + i), means);
+		take_in(&b, pair_at(numbers + i + 2), means);
+	}
+	a.sum += b.sum;
+	a.squares += b.squares;
+	a.min = pair_choose(b.min < a.min, b.min, a.min);
+	a.max = pair_choose(b.max > a.max, b.max, a.max);
+	out->nfinite = count;
+	out->mean = mean;
+	finish_sums(&a, numbers + i, count - i, mean, out);
+	correct(count, a.sum[0] + a.sum[1], out);
 }
 
 static void measure_integers(const struct bpk_scalar *type, const uint64_t *bits, size_t count,
@@ -132,18 +204,25 @@ static void measure_batch(const struct bpk_scalar *type, const uint8_t *bytes, s
 			  struct bpk_statistics *out)
 {
 	uint64_t bits[BATCH];
-	double numbers[BATCH];
-	size_t finite = count;
+	double numbers[BATCH], sum;
+	size_t finite;
 
 	out->count = count;
-	bpk_number_take_bits(type, bytes, count, bits);
-	bpk_number_of_bits(type, bits, count, numbers);
-	if (bpk_number_is_integer(type))
+	if (bpk_number_is_integer(type)) {
+		bpk_number_take_bits(type, bytes, count, bits);
+		bpk_number_of_bits(type, bits, count, numbers);
 		measure_integers(type, bits, count, out);
-	else
-		finite = keep_finite(numbers, count, out);
+	} else {
+		bpk_number_take_floats(type, bytes, count, bits, numbers);
+	}
+	sum = sum_of(numbers, count);
+	if (isfinite(sum)) { /* all are */
+		measure_finite(numbers, count, sum / (double)count, out);
+		return;
+	}
+	finite = keep_finite(numbers, count, out);
 	if (finite > 0)
-		measure_finite(numbers, finite, out);
+		measure_finite(numbers, finite, mean_of(numbers, finite), out);
 }
 
 /* ---- Merging ---- */
