@@ -9,6 +9,7 @@
  *                        transfer.c input.c      opening, naming, running, keeping
  *                        report.c signal.c  errors, exit status, the end by a signal
  *     archive            an open archive: its arrays, append, overwrite, truncate, follow, join
+ *     parity             Reed-Solomon codes that restore lost cells of a file
  *     plot               pictures of numbers: SVG, PNG, text
  *     mpi                the messages between the ranks of bpk-mpi
  *     flow               reads parcels, works on them on many threads, hands them on in order

@@ -20,7 +20,8 @@ BEGIN {
     may["mpi"] = " base flow "
     may["archive"] = " base flow choose format layout io chunk "
     may["plot"] = " base "
-    may["cli"] = " base archive plot mpi flow choose format layout io chunk checksum "
+    may["parity"] = " base checksum io "
+    may["cli"] = " base archive plot parity mpi flow choose format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
     only["mpi.h"] = " mpi "
     only["getopt.h"] = " cli "
