@@ -83,13 +83,28 @@ static const struct bpk_command *const team_commands[] = {
 };
 
 const struct bpk_command *const bpk_commands[] = {
-	&bpk_command_pack,   &bpk_command_unpack,   &bpk_command_cat,
-	&bpk_command_cmp,    &bpk_command_info,     &bpk_command_ls,
-	&bpk_command_plot,   &bpk_command_verify,   &bpk_command_sum,
-	&bpk_command_append, &bpk_command_truncate, &bpk_command_write,
-	&bpk_command_meta,   &bpk_command_convert,  &bpk_command_convert_to_chunked,
-	&bpk_command_tar,    &bpk_command_repair,   &bpk_command_bench,
-	&bpk_command_help,   &bpk_command_version,  NULL,
+	&bpk_command_pack,
+	&bpk_command_unpack,
+	&bpk_command_cat,
+	&bpk_command_cmp,
+	&bpk_command_info,
+	&bpk_command_ls,
+	&bpk_command_plot,
+	&bpk_command_verify,
+	&bpk_command_sum,
+	&bpk_command_append,
+	&bpk_command_truncate,
+	&bpk_command_write,
+	&bpk_command_meta,
+	&bpk_command_convert,
+	&bpk_command_convert_to_chunked,
+	&bpk_command_tar,
+	&bpk_command_repair,
+	&bpk_command_parity,
+	&bpk_command_bench,
+	&bpk_command_help,
+	&bpk_command_version,
+	NULL,
 };
 
 const struct bpk_program bpk_program_alone = { "bpk", &bpk_command_main, bpk_commands, NULL, NULL };

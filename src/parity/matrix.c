@@ -54,7 +54,7 @@ static void add_row(uint8_t *to, const uint8_t *row, uint8_t by, unsigned n)
 		to[i] ^= bpk_gf_multiply(row[i], by);
 }
 
-/* Gauss and Jordan: what makes the matrix the unit matrix makes that the inverse. */
+/* Gauss and Jordan: the steps that lead to the unit matrix lead from that to the inverse. */
 bool bpk_gf_invert(uint8_t *matrix, uint8_t *scratch, unsigned n)
 {
 	memset(scratch, 0, (size_t)n * n);

@@ -1,11 +1,102 @@
 /*
- * The room parity: Reed-Solomon codes over GF(2^8), which restore lost cells of bytes. It knows
- * sources and drafts, and neither formats nor options nor the terminal.
+ * The room parity: a side file of Reed-Solomon codes over GF(2^8), which restores lost cells of a
+ * file. It knows sources and drafts, and neither formats nor options nor the terminal. cli calls
+ * it. One thread uses a side file at a time.
+ *
+ *     the archive, a source     |0|1|2|3|4|5|6|7|8|9|   cells of one size, in segments
+ *     groups, 3 of them here     0 1 2 0 1 2 0 1 2 0    cell i is in group i mod 3
+ *     parity cells                                      m for each group; any m lost cells of a
+ *                                                       group and its parity are restored
  */
 #ifndef BPK_PARITY_PARITY_H
 #define BPK_PARITY_PARITY_H
 
+#include "io/io.h"
 #include "parity/kernel.h"
 #include "parity/matrix.h"
+
+/* The name of a side file is the archive's with this behind. */
+#define BPK_PARITY_SUFFIX ".bpp"
+
+/* A share of parity in hundredths of a percent. */
+enum { BPK_PARITY_PERCENT = 100, BPK_PARITY_MOST = 100 * BPK_PARITY_PERCENT };
+
+/* A side file whose head and tables are read. */
+struct bpk_parity;
+
+/* The path of the side file of the archive at path, for free(); NULL with BPK_NO_MEMORY. */
+char *bpk_parity_name(const char *path, struct bpk_err *err);
+
+/* *ours: there is a file at path, and its first or last bytes are those of a side file, however
+ * damaged; *there: there is anything. Fails with BPK_FAILED. */
+int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *err);
+
+/*
+ * Open the side file at path. Fails with BPK_FAILED: missing, no regular file, and a link counts as
+ * none; with BPK_CORRUPT if both copies of its head or of a page of its tables are damaged, or if
+ * they contradict each other; with BPK_UNSUPPORTED for a later version.
+ */
+int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err);
+void bpk_parity_close(struct bpk_parity *parity); /* NULL is harmless */
+
+/* The archive's size when the side file was made, and the share of parity. */
+uint64_t bpk_parity_size(const struct bpk_parity *parity);
+unsigned bpk_parity_share(const struct bpk_parity *parity);
+
+/* Bytes of an archive that a command wrote; for free(). Valid when zeroed. */
+struct bpk_parity_range {
+	uint64_t offset, size;
+};
+
+/* What the new state of an archive has from the old one. */
+struct bpk_parity_change {
+	struct bpk_parity *old;
+	const struct bpk_parity_range *written; /* in any order; bytes behind the old end count */
+	size_t count;
+};
+
+/*
+ * Write a side file for all of archive, a seekable source, into draft: one segment. With change,
+ * which may be NULL, closed segments of the old one stay, groups with cells that were written are
+ * computed again, and the bytes behind make one more segment.
+ * Memory: 64 MiB, and 16 bytes for each cell, that is at most 1/32 of a small archive and 1/4096 of
+ * a large one. Fails with BPK_CORRUPT if the archive differs from the old side file in bytes that
+ * were not written.
+ */
+int bpk_parity_make(struct bpk_source *archive, unsigned share,
+		    const struct bpk_parity_change *change, struct bpk_draft *draft,
+		    struct bpk_err *err);
+
+/* A comparison of an archive with its side file. Caller storage, valid when zeroed; for
+ * bpk_parity_scan_clear. */
+struct bpk_parity_scan {
+	uint64_t size;        /* of the archive that was read */
+	uint64_t bad;         /* cells of the archive that differ, or are missing */
+	uint64_t lost;        /* those of them that cannot be restored */
+	uint64_t bad_parity;  /* damaged cells of the side file */
+	bool bad_tables;      /* one of the two copies of head or tables is damaged */
+	uint8_t *data, *side; /* a bit for each cell */
+};
+
+/* Compare all cells. Fails with BPK_FAILED or BPK_NO_MEMORY, and not for damage. */
+int bpk_parity_compare(struct bpk_parity *parity, struct bpk_source *archive,
+		       struct bpk_parity_scan *scan, struct bpk_err *err);
+void bpk_parity_scan_clear(struct bpk_parity_scan *scan);
+
+/* Call lost for each run of the archive's bytes that cannot be restored, in order. */
+int bpk_parity_losses(const struct bpk_parity *parity, const struct bpk_parity_scan *scan,
+		      void (*lost)(void *arg, uint64_t offset, uint64_t size), void *arg,
+		      struct bpk_err *err);
+
+/*
+ * Restore every cell that can be, and put it at its offset; each has the digest that the side file
+ * holds of it. Memory is that of a group, at most 32 MiB. Fails with BPK_CORRUPT if a restored cell
+ * has another digest, or as put does.
+ */
+typedef int bpk_parity_put_fn(void *arg, uint64_t offset, struct bpk_view bytes,
+			      struct bpk_err *err);
+int bpk_parity_heal(struct bpk_parity *parity, struct bpk_source *archive,
+		    const struct bpk_parity_scan *scan, bpk_parity_put_fn *put, void *arg,
+		    struct bpk_err *err);
 
 #endif

@@ -53,6 +53,7 @@ setup_stack() {
             try ls -l $f
             try sum -T$threads $f
             try sum --tree -T$threads $f
+            [ -d $f ] || try parity $f
             try info --stats -T$threads $f
             [ $f != s.b2nd ] || try cat --text --number-format %.500f -T$threads $f
             try bench -f -T$threads --codec lz4,zstd --level 5 --filter none --plot p.svg $f

@@ -1,0 +1,179 @@
+/* bpk parity: a file beside an archive that restores lost parts of it. Called by main through the
+ * table of commands. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/side.h"
+#include "cli/text.h"
+#include "cli/transfer.h"
+
+struct parity_args {
+	struct bpk_shared shared;
+};
+
+enum { DEFAULT_SHARE = 5 * BPK_PARITY_PERCENT };
+
+static const struct bpk_opt *const rows[] = {
+	&bpk_opt_format_read,  &bpk_opt_force, &bpk_opt_no_sync, &bpk_opt_threads,
+	&bpk_opt_memory_limit, &bpk_opt_quiet, &bpk_opt_verbose, &bpk_opt_progress,
+	&bpk_opt_help,         NULL,
+};
+
+static const struct parity_args defaults = { .shared = { .judges = true, .as_stored = true } };
+
+/* ---- the archive ---- */
+
+static int check_kind(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->format == NULL)
+		return bpk_input_fail_unknown(in, err);
+	if (bpk_path_is_url(in->path) || in->place.is_member)
+		bpk_fail(err, BPK_FAILED, "is no file of its own, which parity could lie beside");
+	else if (in->place.is_directory)
+		bpk_fail(err, BPK_UNSUPPORTED, "is a directory, and parity protects single files");
+	else if (bpk_place_pending(&in->place))
+		bpk_fail(err, BPK_REPAIRABLE,
+			 "a change was interrupted and is pending; bpk repair --in-place settles "
+			 "it");
+	else if (!bpk_source_seekable(in->place.source))
+		bpk_fail(err, BPK_FAILED, "is no regular file");
+	else
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+/* Parity of a damaged archive would keep the damage: every checksum is tested first. */
+static int check_whole(const struct parity_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct bpk_transfer transfer = { .shared = shared, .in = in };
+	struct bpk_flow flow = { .check = true };
+	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
+
+	if (rc == 0) {
+		flow.plan = bpk_plan_all(in->info);
+		rc = bpk_transfer_run(&transfer, &flow, err);
+	}
+	if (rc == 0)
+		rc = bpk_input_audit(in, NULL, NULL, err);
+	if (rc == 0)
+		rc = bpk_input_unchanged(in, err);
+	bpk_transfer_clear(&transfer);
+	return rc;
+}
+
+/* ---- the share ---- */
+
+/* "5", "5%" or "2.5%", in hundredths; false: none of these, or out of range. */
+static bool parse_share(const char *text, unsigned *share)
+{
+	unsigned value = 0, digits = 0, unit = BPK_PARITY_PERCENT;
+	const char *c = text;
+
+	for (; *c >= '0' && *c <= '9' && digits < 3; c++, digits++)
+		value = 10 * value + (unsigned)(*c - '0');
+	value *= BPK_PARITY_PERCENT;
+	if (digits > 0 && *c == '.')
+		for (c++; *c >= '0' && *c <= '9' && unit > 1; c++) {
+			unit /= 10;
+			value += unit * (unsigned)(*c - '0');
+		}
+	c += *c == '%';
+	*share = value;
+	return digits > 0 && *c == '\0' && value > 0 && value <= BPK_PARITY_MOST;
+}
+
+/* The share of an older parity file stays, unless the user gives one. */
+static unsigned share_of_old(const char *name)
+{
+	struct bpk_parity *old = NULL;
+	unsigned share = DEFAULT_SHARE;
+
+	if (bpk_parity_open(name, &old, NULL) == 0)
+		share = bpk_parity_share(old);
+	bpk_parity_close(old);
+	return share;
+}
+
+/* ---- all ---- */
+
+static void tell(const struct parity_args *args, const char *path, const char *name, unsigned share,
+		 uint64_t size)
+{
+	struct stat made;
+
+	if (args->shared.verbose && stat(name, &made) == 0)
+		bpk_note(path, "parity of %g%%: %" PRIu64 " bytes for %" PRIu64 " in %s",
+			 (double)share / BPK_PARITY_PERCENT, (uint64_t)made.st_size, size, name);
+}
+
+static int make(const struct parity_args *args, struct bpk_input *in, unsigned share,
+		struct bpk_err *err)
+{
+	struct bpk_side_options options = { .force = args->shared.force,
+					    .sync = !args->shared.no_sync };
+	struct stat seen;
+	uint64_t size;
+	char *name;
+	int rc;
+
+	if (check_kind(in, err) != 0)
+		return -1;
+	seen = *bpk_input_stat(in);
+	if (check_whole(args, in, err) != 0)
+		return -1;
+	name = bpk_side_name(in->path, err);
+	if (name == NULL)
+		return -1;
+	options.seen = &seen;
+	options.share = share != 0 ? share : share_of_old(name);
+	rc = bpk_side_make(in->path, name, &options, &size, err);
+	if (rc == 0)
+		tell(args, in->path, name, options.share, size);
+	free(name);
+	return rc;
+}
+
+static void run_parity(void *arg, char **operands, size_t count)
+{
+	const struct parity_args *args = arg;
+	struct bpk_err err = { 0 };
+	struct bpk_input in = { 0 };
+	unsigned share = 0;
+
+	if (count < 1 || count > 2 || strcmp(operands[0], "-") == 0) {
+		bpk_fail(&err, BPK_USAGE,
+			 count > 2 ? "takes one ARCHIVE and one P%%" : "needs an ARCHIVE, a file");
+		bpk_report("parity", &err);
+		return;
+	}
+	if (count == 2 && !parse_share(operands[1], &share)) {
+		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%",
+			 operands[1]);
+		bpk_report("parity", &err);
+		return;
+	}
+	if (bpk_input_find(&in, operands[0], &args->shared, &err) != 0 ||
+	    make(args, &in, share, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_input_close(&in);
+}
+
+const struct bpk_command bpk_command_parity = {
+	.name = "parity",
+	.synopsis = "[OPTION]... ARCHIVE [P%]",
+	.summary = "write a file beside an archive that restores lost parts of it",
+	.description =
+		"Writes ARCHIVE.bpp, from which any P percent of ARCHIVE that are lost in one "
+		"piece, and scattered losses of about as much, can be restored bit for bit. P is 5 "
+		"unless an older ARCHIVE.bpp has another share. Every checksum of ARCHIVE is "
+		"tested "
+		"first, and damage refused.",
+	.operands = OPERANDS_ARCHIVE_FIRST,
+	.options = rows,
+	.args_size = sizeof(struct parity_args),
+	.defaults = &defaults,
+	.run = run_parity,
+};

@@ -1,0 +1,74 @@
+/* The parity file beside an archive is named and written. Called by parity.c. */
+#include "cli/side.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/signal.h"
+
+char *bpk_side_name(const char *path, struct bpk_err *err)
+{
+	char *real = NULL, *name;
+	struct stat found;
+
+	if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode))
+		real = realpath(path, NULL);
+	name = bpk_parity_name(real != NULL ? real : path, err);
+	free(real);
+	return name;
+}
+
+/* A file of that name that is no parity is somebody's. */
+static int check_old(const char *name, bool force, struct bpk_err *err)
+{
+	bool there, ours;
+
+	if (bpk_parity_look(name, &there, &ours, err) != 0)
+		return bpk_err_subject(err, "%s", name);
+	if (!there || ours || force)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s: exists, and is no parity file; --force replaces it",
+			name);
+}
+
+/* The archive that was verified is the one that is read now. */
+static int check_seen(const struct bpk_source *source, const struct stat *seen, struct bpk_err *err)
+{
+	return seen == NULL || bpk_is_still(bpk_source_stat(source), seen) ? 0
+									   : bpk_fail_changed(err);
+}
+
+static int fill(struct bpk_source *source, const struct bpk_side_options *options,
+		struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (check_seen(source, options->seen, err) != 0 ||
+	    bpk_parity_make(source, options->share, options->change, draft, err) != 0)
+		return -1;
+	return bpk_source_unchanged(source, err);
+}
+
+int bpk_side_make(const char *path, const char *name, const struct bpk_side_options *options,
+		  uint64_t *size, struct bpk_err *err)
+{
+	const struct bpk_draft_options how = { .overwrite = true, .sync = options->sync };
+	struct bpk_source *source = NULL;
+	struct bpk_draft *draft = NULL;
+	int rc = check_old(name, options->force, err);
+
+	if (rc != 0)
+		return -1;
+	bpk_signals_start();
+	if (bpk_source_open(path, &source, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	if (bpk_draft_open(name, &how, &draft, err) != 0)
+		rc = bpk_err_subject(err, "%s", name);
+	else if (fill(source, options, draft, err) != 0)
+		rc = bpk_err_subject(err, "%s", path);
+	if (rc == 0 && bpk_draft_keep(draft, bpk_source_stat(source), err) != 0)
+		rc = bpk_err_subject(err, "%s", name);
+	else if (rc != 0)
+		bpk_draft_drop(draft);
+	*size = bpk_source_size(source);
+	bpk_source_close(source);
+	return rc;
+}
