@@ -59,6 +59,7 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by the output's name */
 	bool no_check;
 	bool no_marker;
+	bool heal;   /* of verify: damaged archives are restored in place */
 	bool judges; /* its verdict reports a pending change; no option */
 	struct bpk_pick pick;
 	struct bpk_tree_args tree;
@@ -108,7 +109,8 @@ struct bpk_command {
 	const struct bpk_foreign *foreign;    /* ended by letter 0; or NULL */
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
-	bool reads; /* it writes no file, unless for --cache: it is confined (bpk_confine) */
+	bool reads;           /* it writes no file, unless for --cache or --heal: it is confined
+		     * (bpk_confine) */
 	/* Do the work. Failures are reported (report.h) as they come; there is no result. */
 	void (*run)(void *args, char **operands, size_t count);
 };

@@ -5,6 +5,7 @@
 #include "cli/metadata.h"
 #include "cli/pack.h"
 #include "cli/report.h"
+#include "cli/side.h"
 
 static const struct bpk_opt opt_dtype = {
 	.name = "dtype",
@@ -320,10 +321,10 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	return 0;
 }
 
-/* Archives are not packed again. */
+/* Archives are not packed again, nor is their parity. */
 static bool takes(const char *path)
 {
-	return bpk_format_suffix(path) == NULL;
+	return bpk_format_suffix(path) == NULL && !bpk_side_is(path);
 }
 
 static const struct bpk_tree_kind kind = { .takes = takes };

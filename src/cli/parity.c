@@ -44,26 +44,6 @@ static int check_kind(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-/* Parity of a damaged archive would keep the damage: every checksum is tested first. */
-static int check_whole(const struct parity_args *args, struct bpk_input *in, struct bpk_err *err)
-{
-	const struct bpk_shared *shared = &args->shared;
-	struct bpk_transfer transfer = { .shared = shared, .in = in };
-	struct bpk_flow flow = { .check = true };
-	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
-
-	if (rc == 0) {
-		flow.plan = bpk_plan_all(in->info);
-		rc = bpk_transfer_run(&transfer, &flow, err);
-	}
-	if (rc == 0)
-		rc = bpk_input_audit(in, NULL, NULL, err);
-	if (rc == 0)
-		rc = bpk_input_unchanged(in, err);
-	bpk_transfer_clear(&transfer);
-	return rc;
-}
-
 /* ---- the share ---- */
 
 /* "5", "5%" or "2.5%", in hundredths; false: none of these, or out of range. */
@@ -122,7 +102,8 @@ static int make(const struct parity_args *args, struct bpk_input *in, unsigned s
 	if (check_kind(in, err) != 0)
 		return -1;
 	seen = *bpk_input_stat(in);
-	if (check_whole(args, in, err) != 0)
+	/* parity of a damaged archive would keep the damage */
+	if (bpk_side_verify(&args->shared, in, err) != 0)
 		return -1;
 	name = bpk_side_name(in->path, err);
 	if (name == NULL)
@@ -167,10 +148,10 @@ const struct bpk_command bpk_command_parity = {
 	.summary = "write a file beside an archive that restores lost parts of it",
 	.description =
 		"Writes ARCHIVE.bpp, from which any P percent of ARCHIVE that are lost in one "
-		"piece, and scattered losses of about as much, can be restored bit for bit. P is 5 "
+		"piece, and scattered losses of about as much, are restored bit for bit: by "
+		"bpk verify --heal in place, or by bpk repair --apply into another file. P is 5 "
 		"unless an older ARCHIVE.bpp has another share. Every checksum of ARCHIVE is "
-		"tested "
-		"first, and damage refused.",
+		"tested first, and damage refused.",
 	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
 	.args_size = sizeof(struct parity_args),

@@ -1,6 +1,6 @@
 /* bpk repair: settle interrupted changes, repack frames, finish streams, renew digests. Called by
  * main through the table of commands. */
-#include "cli/edit.h"
+#include "cli/heal.h"
 
 #include <inttypes.h>
 #include "cli/transfer.h"
@@ -13,7 +13,7 @@
 
 struct repair_args {
 	struct bpk_args common;
-	bool repack, finish, reseal, in_place, use_journal, drop_journal;
+	bool repack, apply, finish, reseal, in_place, use_journal, drop_journal;
 };
 
 static const struct bpk_opt opt_repack = {
@@ -22,6 +22,14 @@ static const struct bpk_opt opt_repack = {
 	.help = "remove bytes that nothing in the archive refers to",
 	.more = "Changes leave holes in frames, and unused files in sparse frames. Chunks are "
 		"copied unchanged, after a test of their checksums.",
+};
+
+static const struct bpk_opt opt_apply = {
+	.name = "apply",
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, apply),
+	.help = "restore a damaged FILE by its parity file, into the file of --output",
+	.more = "Only if all of the damage can be restored. The result is FILE as it was when its "
+		"parity file was written.",
 };
 
 static const struct bpk_opt opt_finish = {
@@ -65,13 +73,17 @@ static const struct bpk_opt opt_drop_journal = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,          &opt_finish,      &opt_reseal,
-	&opt_in_place,        &opt_use_journal, &opt_drop_journal,
-	&bpk_opt_format_read, &bpk_opt_wait,    &bpk_opt_no_lock,
-	&bpk_opt_output,      &bpk_opt_force,   &bpk_opt_no_sync,
-	BPK_OPTS_REMOTE,      &bpk_opt_threads, &bpk_opt_memory_limit,
-	&bpk_opt_quiet,       &bpk_opt_verbose, &bpk_opt_progress,
-	&bpk_opt_json,        &bpk_opt_help,    NULL,
+	&opt_repack,       &opt_apply,
+	&opt_finish,       &opt_reseal,
+	&opt_in_place,     &opt_use_journal,
+	&opt_drop_journal, &bpk_opt_format_read,
+	&bpk_opt_wait,     &bpk_opt_no_lock,
+	&bpk_opt_output,   &bpk_opt_force,
+	&bpk_opt_no_sync,  BPK_OPTS_REMOTE,
+	&bpk_opt_threads,  &bpk_opt_memory_limit,
+	&bpk_opt_quiet,    &bpk_opt_verbose,
+	&bpk_opt_progress, &bpk_opt_json,
+	&bpk_opt_help,     NULL,
 };
 
 static const struct repair_args defaults = {
@@ -255,6 +267,10 @@ static void repair_file(const struct repair_args *args, const char *path)
 
 	if (refuses_url(args, path))
 		return;
+	if (args->apply) {
+		bpk_heal_into(&args->common, path);
+		return;
+	}
 	if (args->reseal)
 		bpk_reseal(&args->common, path);
 	else if (!args->repack && !args->finish)
@@ -285,15 +301,17 @@ static void repair_one(void *arg, const char *path)
 static int check_usage(const struct repair_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	int ways = args->repack + args->finish + args->reseal + args->in_place + args->use_journal +
-		   args->drop_journal;
+	int ways = args->repack + args->apply + args->finish + args->reseal + args->in_place +
+		   args->use_journal + args->drop_journal;
 
 	if (ways > 1)
 		return bpk_fail(err, BPK_USAGE,
-				"only one of --repack, --finish, --reseal, --in-place,"
+				"only one of --repack, --apply, --finish, --reseal, --in-place,"
 				" --use-journal and --drop-journal can be given");
-	if (!args->repack && args->common.shared.output != NULL)
-		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
+	if (!args->repack && !args->apply && args->common.shared.output != NULL)
+		return bpk_fail(err, BPK_USAGE, "--output goes with --repack and --apply alone");
+	if (args->apply && args->common.shared.output == NULL)
+		return bpk_fail(err, BPK_USAGE, "--apply needs --output, the file to write");
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
 	return bpk_transfer_check(&args->common.shared, operands, count, err);
@@ -319,6 +337,7 @@ const struct bpk_command bpk_command_repair = {
 		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
+		"--apply writes a damaged FILE, restored by its parity file, to --output. "
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",

@@ -1,4 +1,5 @@
-/* The parity file beside an archive is named and written. Called by parity.c. */
+/* The parity file beside an archive is named, written, opened and compared. Called by parity.c,
+ * heal.c, and those that walk directories. */
 #include "cli/side.h"
 
 #include <errno.h>
@@ -16,6 +17,14 @@ char *bpk_side_name(const char *path, struct bpk_err *err)
 	name = bpk_parity_name(real != NULL ? real : path, err);
 	free(real);
 	return name;
+}
+
+bool bpk_side_is(const char *path)
+{
+	bool there, ours = false;
+
+	return bpk_ends_with(path, BPK_PARITY_SUFFIX) &&
+	       bpk_parity_look(path, &there, &ours, NULL) == 0 && ours;
 }
 
 /* A file of that name that is no parity is somebody's. */
@@ -71,4 +80,65 @@ int bpk_side_make(const char *path, const char *name, const struct bpk_side_opti
 	*size = bpk_source_size(source);
 	bpk_source_close(source);
 	return rc;
+}
+
+/* ---- checks ---- */
+
+int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_transfer transfer = { .shared = shared, .in = in };
+	struct bpk_flow flow = { .check = true };
+	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
+
+	if (rc == 0) {
+		flow.plan = bpk_plan_all(in->info);
+		rc = bpk_transfer_run(&transfer, &flow, err);
+	}
+	if (rc == 0)
+		rc = bpk_input_audit(in, NULL, NULL, err);
+	if (rc == 0)
+		rc = bpk_input_unchanged(in, err);
+	bpk_transfer_clear(&transfer);
+	return rc;
+}
+
+int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct bpk_err *err)
+{
+	struct stat found;
+	bool ours;
+
+	*side = (struct bpk_side){ 0 };
+	*there = false;
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) || stat(path, &found) != 0 ||
+	    !S_ISREG(found.st_mode))
+		return 0;
+	side->name = bpk_side_name(path, err);
+	if (side->name == NULL)
+		return -1;
+	if (bpk_parity_look(side->name, there, &ours, err) != 0 ||
+	    (*there && bpk_parity_open(side->name, &side->parity, err) != 0))
+		return bpk_err_subject(err, "%s", side->name);
+	return 0;
+}
+
+int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	int rc = bpk_source_open(path, &source, err);
+
+	bpk_parity_scan_clear(&side->scan);
+	if (rc == 0)
+		rc = bpk_parity_compare(side->parity, source, &side->scan, err);
+	if (rc == 0)
+		rc = bpk_source_unchanged(source, err);
+	bpk_source_close(source);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", path);
+}
+
+void bpk_side_clear(struct bpk_side *side)
+{
+	free(side->name);
+	bpk_parity_close(side->parity);
+	bpk_parity_scan_clear(&side->scan);
+	*side = (struct bpk_side){ 0 };
 }

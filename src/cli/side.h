@@ -6,12 +6,15 @@
 #ifndef BPK_CLI_SIDE_H
 #define BPK_CLI_SIDE_H
 
-#include "cli/command.h"
+#include "cli/transfer.h"
 #include "parity/parity.h"
 
 /* The path of the parity file of the archive at path, through a link, for free(); NULL with
  * BPK_NO_MEMORY. */
 char *bpk_side_name(const char *path, struct bpk_err *err);
+
+/* True if the file at path is a parity file, by its name and content. */
+bool bpk_side_is(const char *path);
 
 struct bpk_side_options {
 	unsigned share;                         /* hundredths of a percent */
@@ -21,9 +24,27 @@ struct bpk_side_options {
 	const struct stat *seen;                /* the archive that is meant; or NULL */
 };
 
-/* Write the parity file name for the archive at path, a file: beside it, then in the place of an old
- * one. *size is that of the archive. */
+/* Write the parity file name for the archive at path, a file: beside it, then in the place of an
+ * old one. *size is that of the archive. */
 int bpk_side_make(const char *path, const char *name, const struct bpk_side_options *options,
 		  uint64_t *size, struct bpk_err *err);
+
+/* Test structure and every checksum of the input of bpk_input_look, which is read. */
+int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err);
+
+/* An archive beside its parity file. Caller storage, valid when zeroed; for bpk_side_clear. */
+struct bpk_side {
+	char *name; /* of the parity file */
+	struct bpk_parity *parity;
+	struct bpk_parity_scan scan;
+};
+
+/* Open the parity file of the archive at path. *there is false if it has none, or can have none.
+ * Fails as bpk_parity_open does, and with the name of the file in front. */
+int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct bpk_err *err);
+
+/* Compare the archive, as its file is now, with it. */
+int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err);
+void bpk_side_clear(struct bpk_side *side);
 
 #endif

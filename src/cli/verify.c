@@ -1,5 +1,6 @@
 /* bpk verify: check every byte of archives. Called by main through the table of commands. */
 #include "cli/command.h"
+#include "cli/report.h"
 #include "cli/verify.h"
 
 static const struct bpk_opt opt_quick = {
@@ -19,13 +20,34 @@ static const struct bpk_opt opt_at_least = {
 	.max = UINT64_MAX,
 };
 
+static const struct bpk_opt opt_heal = {
+	.name = "heal",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, shared.heal),
+	.help = "restore damaged archives in place, by their parity files",
+	.more = "Only if all of the damage can be restored. A journal saves the old bytes first, "
+		"and the archive is verified again.",
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,       &bpk_opt_recursive,   &bpk_opt_include,
-	&bpk_opt_exclude, &bpk_opt_files0_from, &bpk_opt_shard,
-	&opt_at_least,    &bpk_opt_format_read, &bpk_opt_no_marker,
-	BPK_OPTS_REMOTE,  &bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,   &bpk_opt_verbose,     &bpk_opt_progress,
-	&bpk_opt_json,    &bpk_opt_help,        NULL,
+	&opt_quick,
+	&opt_heal,
+	&bpk_opt_recursive,
+	&bpk_opt_include,
+	&bpk_opt_exclude,
+	&bpk_opt_files0_from,
+	&bpk_opt_shard,
+	&opt_at_least,
+	&bpk_opt_format_read,
+	&bpk_opt_no_marker,
+	BPK_OPTS_REMOTE,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
@@ -33,6 +55,13 @@ static const struct bpk_verify_args defaults = { .shared = { .judges = true, .as
 
 static void run_verify(void *args, char **operands, size_t count)
 {
+	const struct bpk_verify_args *verify = args;
+	struct bpk_err err = { 0 };
+
+	if (verify->shared.heal && bpk_program->team != NULL) {
+		bpk_fail(&err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
+		bpk_report("verify", &err);
+	}
 	bpk_verify_all(args, operands, count);
 }
 

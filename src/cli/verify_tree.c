@@ -8,6 +8,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/text.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
@@ -130,13 +131,35 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 
 /* ---- operands ---- */
 
+/* A parity file is verified with its archive. */
+static void pass_parity(const struct bpk_verify_args *args, const char *path)
+{
+	size_t size = strlen(path) - strlen(BPK_PARITY_SUFFIX);
+	char *archive = bpk_strdup(path, NULL);
+	struct stat found;
+	bool there = true;
+
+	if (archive != NULL)
+		archive[size] = '\0';
+	if (args->shared.verbose && archive != NULL &&
+	    bpk_path_look(archive, &found, &there, NULL) == 0 && !there)
+		bpk_note(path, "is parity, and its archive is not there");
+	args->shared.tally->skipped++;
+	free(archive);
+}
+
 static void verify_path(const struct bpk_verify_args *args, const char *path, bool named)
 {
 	struct bpk_err err = { 0 };
 	struct bpk_input in;
 	bool is_tar = false;
-	int rc = bpk_input_find(&in, path, &args->shared, &err);
+	int rc;
 
+	if (!named && bpk_side_is(path)) {
+		pass_parity(args, path);
+		return;
+	}
+	rc = bpk_input_find(&in, path, &args->shared, &err);
 	if (rc == 0 && in.place.is_directory && in.format == NULL &&
 	    bpk_format_of_suffix(path) == NULL) {
 		bpk_fail(&err, BPK_FAILED, "%s",

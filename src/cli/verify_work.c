@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/heal.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
@@ -280,6 +281,19 @@ static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
 		 plain.text);
 }
 
+/* The verdict with a parity file, after healing if that is asked for. */
+static int judge_by_parity(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
+			   struct bpk_err *err)
+{
+	bool heals = false;
+
+	rc = bpk_heal_judge(shared, in, rc, &heals, err);
+	if (!heals || !shared->heal)
+		return rc;
+	*err = (struct bpk_err){ 0 };
+	return bpk_heal_in_place(shared, in->path, err);
+}
+
 /* An archive, or an input that should have been one. */
 static void verify_archive(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
 			   struct bpk_err *err)
@@ -292,6 +306,9 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	bpk_damage_init(&damage);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &damage, &remarks, err);
+	rc = judge_by_parity(shared, in, rc, err);
+	if (rc == 0)
+		bpk_damage_drop(&damage);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
 	if (rc != 0 && in->info != NULL)
@@ -301,7 +318,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
-	report_others(in, &damage);
+	if (rc != 0 && err->kind == BPK_CORRUPT) /* and not what parity restores */
+		report_others(in, &damage);
 	bpk_damage_clear(&damage);
 	bpk_buf_clear(&remarks.lines);
 	bpk_transfer_clear(&transfer);

@@ -72,8 +72,8 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 	uint8_t *cell = h->room;
 
 	for (unsigned j = 0; rc == 0 && j < h->n; j++)
-		bpk_side_read(h->parity->source, bpk_side_offset(s, h->found.good_j[j], h->group),
-			      bpk_span(h->rest[j], s->cell));
+		bpk_parity_read(h->parity->source, bpk_side_offset(s, h->found.good_j[j], h->group),
+				bpk_span(h->rest[j], s->cell));
 	for (unsigned row = 0; rc == 0 && row < s->k; row++) {
 		uint64_t number = row * s->groups + h->group;
 		size_t size;
@@ -82,7 +82,7 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 			continue;
 		size = bpk_cell_size(s, number);
 		memset(cell, 0, s->cell);
-		bpk_side_read(h->archive, s->start + number * s->cell, bpk_span(cell, size));
+		bpk_parity_read(h->archive, s->start + number * s->cell, bpk_span(cell, size));
 		bpk_code_add(&code, row, cell, h->rest, s->cell);
 	}
 	bpk_code_clear(&code);

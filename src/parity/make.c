@@ -216,7 +216,7 @@ static int copy_segment(struct work *w, const struct bpk_segment *old, struct bp
 	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
 		size_t part = bpk_min_u64(PIECE, size - at);
 
-		bpk_side_read(from->source, old->parity_start + at, bpk_span(piece.data, part));
+		bpk_parity_read(from->source, old->parity_start + at, bpk_span(piece.data, part));
 		rc = bpk_draft_write_at(w->draft, s->parity_start + at, bpk_view(piece.data, part),
 					err);
 	}
@@ -347,7 +347,7 @@ int bpk_parity_make(struct bpk_source *archive, unsigned share,
 {
 	uint64_t size = bpk_source_size(archive);
 	size_t kept = count_kept(change, size);
-	struct bpk_parity parity = { .share = share };
+	struct bpk_parity parity = { .share = share, .time = bpk_source_stat(archive)->st_mtim };
 	struct work all = {
 		.parity = &parity, .archive = archive, .change = change, .draft = draft
 	};

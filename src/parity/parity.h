@@ -39,8 +39,11 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err);
 void bpk_parity_close(struct bpk_parity *parity); /* NULL is harmless */
 
-/* The archive's size when the side file was made, and the share of parity. */
+/* The archive's size, the time of its last change and its number of cells when the side file was
+ * made; and the share of parity. */
 uint64_t bpk_parity_size(const struct bpk_parity *parity);
+struct timespec bpk_parity_time(const struct bpk_parity *parity);
+uint64_t bpk_parity_cells(const struct bpk_parity *parity);
 unsigned bpk_parity_share(const struct bpk_parity *parity);
 
 /* Bytes of an archive that a command wrote; for free(). Valid when zeroed. */
@@ -66,6 +69,10 @@ struct bpk_parity_change {
 int bpk_parity_make(struct bpk_source *archive, unsigned share,
 		    const struct bpk_parity_change *change, struct bpk_draft *draft,
 		    struct bpk_err *err);
+
+/* Read as many of the bytes as are there; the others become zeros. A read that fails counts as
+ * bytes that are not there: a medium error is the damage that parity is for. */
+void bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out);
 
 /* A comparison of an archive with its side file. Caller storage, valid when zeroed; for
  * bpk_parity_scan_clear. */

@@ -1,5 +1,5 @@
-/* The sizes of segments, groups and cells, and their places. Called by side.c, make.c, compare.c and
- * heal.c. */
+/* The sizes of segments, groups and cells, and their places. Called by side.c, make.c, compare.c
+ * and heal.c. */
 #include "parity/side.h"
 
 /* About 1024 cells, so that their digests, twice, take 3% of an archive and less of a large one. */
@@ -28,7 +28,7 @@ void bpk_segment_choose(struct bpk_segment *segment, unsigned share)
 	segment->cell = choose_cell(segment->size);
 	segment->cells = bpk_div_up(segment->size, segment->cell);
 	hole = cells_of_hole(segment->cells, share);
-	/* the fewest groups whose cells fit into the code: large ones survive more scattered damage */
+	/* the fewest groups whose cells fit the code: large ones survive more scattered damage */
 	segment->groups = bpk_max_u64(bpk_div_up(segment->cells + hole, BPK_CODE_MAX), 1);
 	while (bpk_div_up(segment->cells, segment->groups) + bpk_div_up(hole, segment->groups) >
 	       BPK_CODE_MAX)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 /* The head's members: magic, u32 version, u32 share, u64 size of the archive, u64 segments, u64
- * size of the tables, u64 size of the parity cells, zeros, and SHA-256 of all before. */
+ * size of the tables, u64 size of the parity cells, u64 seconds and u32 nanoseconds of the
+ * archive's last change, zeros, and SHA-256 of all before. */
 enum { VERSION = 1, AT_SUM = 480, MAGIC = 8 };
 
 static const char magic[MAGIC + 1] = "bpkparit";
@@ -36,7 +37,7 @@ int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk
 }
 
 /* Where a large read fails, small ones find the sectors that can be read. */
-void bpk_side_read(struct bpk_source *source, uint64_t offset, struct bpk_span out)
+void bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out)
 {
 	enum { SMALL = 4 << 10 };
 	size_t got = 0;
@@ -47,8 +48,8 @@ void bpk_side_read(struct bpk_source *source, uint64_t offset, struct bpk_span o
 	}
 	memset(out.data, 0, out.size);
 	for (size_t at = 0; out.size > SMALL && at < out.size; at += SMALL)
-		bpk_side_read(source, offset + at,
-			      bpk_span(out.data + at, bpk_min_size(SMALL, out.size - at)));
+		bpk_parity_read(source, offset + at,
+				bpk_span(out.data + at, bpk_min_size(SMALL, out.size - at)));
 }
 
 /* ---- pages ---- */
@@ -77,7 +78,7 @@ static int read_page(struct bpk_parity *parity, uint64_t number, uint64_t offset
 	size_t size = bpk_min_u64(BPK_SIDE_PAYLOAD, parity->tables.size - at);
 	uint8_t page[BPK_SIDE_PAGE], digest[BPK_SIDE_DIGEST];
 
-	bpk_side_read(parity->source, offset, bpk_span(page, sizeof page));
+	bpk_parity_read(parity->source, offset, bpk_span(page, sizeof page));
 	if (sum_page(page, number, digest, err) != 0)
 		return -1;
 	*good = memcmp(digest, page + BPK_SIDE_PAYLOAD, sizeof digest) == 0;
@@ -155,7 +156,8 @@ static void get_records(struct bpk_parity *parity)
 
 struct head {
 	uint32_t version, share;
-	uint64_t size, segments, tables, parity;
+	uint64_t size, segments, tables, parity, seconds;
+	uint32_t nanoseconds;
 };
 
 static int sum_head(const uint8_t *head, uint8_t digest[BPK_DIGEST_MAX], struct bpk_err *err)
@@ -169,7 +171,7 @@ static int read_head(struct bpk_source *source, uint64_t offset, struct head *he
 {
 	uint8_t bytes[BPK_SIDE_HEAD], digest[BPK_DIGEST_MAX];
 
-	bpk_side_read(source, offset, bpk_span(bytes, sizeof bytes));
+	bpk_parity_read(source, offset, bpk_span(bytes, sizeof bytes));
 	if (sum_head(bytes, digest, err) != 0)
 		return -1;
 	*good = memcmp(bytes, magic, MAGIC) == 0 &&
@@ -182,6 +184,8 @@ static int read_head(struct bpk_source *source, uint64_t offset, struct head *he
 			.segments = bpk_get_le64(bytes + 24),
 			.tables = bpk_get_le64(bytes + 32),
 			.parity = bpk_get_le64(bytes + 40),
+			.seconds = bpk_get_le64(bytes + 48),
+			.nanoseconds = bpk_get_le32(bytes + 56),
 		};
 	return 0;
 }
@@ -221,6 +225,8 @@ int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bp
 	bpk_put_le64(head + 24, parity->nsegments);
 	bpk_put_le64(head + 32, parity->tables.size);
 	bpk_put_le64(head + 40, parity->parity_size);
+	bpk_put_le64(head + 48, (uint64_t)parity->time.tv_sec);
+	bpk_put_le32(head + 56, (uint32_t)parity->time.tv_nsec);
 	if (sum_head(head, digest, err) != 0)
 		return -1;
 	memcpy(head + AT_SUM, digest, BPK_SIDE_HEAD - AT_SUM);
@@ -243,6 +249,8 @@ static int load(struct bpk_parity *parity, const struct head *head, struct bpk_e
 		return bpk_fail(err, BPK_CORRUPT,
 				"sizes in the head of the parity file contradict its size");
 	parity->share = head->share;
+	parity->time.tv_sec = (time_t)head->seconds;
+	parity->time.tv_nsec = (long)(head->nanoseconds % 1000000000u);
 	parity->parity_size = head->parity;
 	if (bpk_buf_resize(&parity->tables, head->tables, err) != 0 ||
 	    read_tables(parity, err) != 0)
@@ -292,9 +300,9 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 	if (open_regular(path, &source, err) != 0)
 		return -1;
 	size = bpk_source_size(source);
-	bpk_side_read(source, 0, bpk_span(first, MAGIC));
-	bpk_side_read(source, size < BPK_SIDE_HEAD ? 0 : size - BPK_SIDE_HEAD,
-		      bpk_span(last, MAGIC));
+	bpk_parity_read(source, 0, bpk_span(first, MAGIC));
+	bpk_parity_read(source, size < BPK_SIDE_HEAD ? 0 : size - BPK_SIDE_HEAD,
+			bpk_span(last, MAGIC));
 	*ours = memcmp(first, magic, MAGIC) == 0 || memcmp(last, magic, MAGIC) == 0;
 	bpk_source_close(source);
 	return 0;
@@ -330,6 +338,16 @@ void bpk_parity_close(struct bpk_parity *parity)
 uint64_t bpk_parity_size(const struct bpk_parity *parity)
 {
 	return parity->size;
+}
+
+uint64_t bpk_parity_cells(const struct bpk_parity *parity)
+{
+	return parity->cells;
+}
+
+struct timespec bpk_parity_time(const struct bpk_parity *parity)
+{
+	return parity->time;
 }
 
 unsigned bpk_parity_share(const struct bpk_parity *parity)

@@ -42,7 +42,8 @@ struct bpk_segment {
 struct bpk_parity {
 	struct bpk_source *source; /* NULL: it is being made */
 	unsigned share;
-	uint64_t size; /* of the archive */
+	uint64_t size;        /* of the archive */
+	struct timespec time; /* of its last change when it was read */
 	uint64_t cells, side_cells;
 	struct bpk_segment *segments;
 	size_t nsegments;
@@ -75,9 +76,5 @@ int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk
 
 /* Write both copies of head and tables. */
 int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bpk_err *err);
-
-/* Read as many of the bytes as are there; the others become zeros. A read that fails counts as
- * bytes that are not there: a medium error is the damage that parity is for. */
-void bpk_side_read(struct bpk_source *source, uint64_t offset, struct bpk_span out);
 
 #endif

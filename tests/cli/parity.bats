@@ -96,3 +96,169 @@ packed() {
     [ "$(stat -c %a d/a.blp.bpp)" = 640 ]
     [ ! -e l.bpp ]
 }
+
+# ---- damage ----
+
+# FILE OFFSET COUNT: so many bytes become others, as on a bad disk: the file's time stays.
+rot() {
+    touch -r "$1" "$1.time"
+    dd if="$1" bs=1 skip="$2" count="$3" status=none | tr '\000-\377' '\200-\377\000-\177' >"$1.rot"
+    dd if="$1.rot" of="$1" bs=64K oflag=seek_bytes seek="$2" conv=notrunc status=none
+    touch -r "$1.time" "$1"
+    rm "$1.time" "$1.rot"
+}
+
+# NAME SIZE [SHARE]: such an archive with parity, and its copy "good".
+protected() {
+    packed "$1" "$2"
+    bpk parity "$1" "${3:-5}"
+    cp -p "$1" good
+    size=$(stat -c %s "$1")
+}
+
+@test "damage within the share: verify says repairable, repair --apply and verify --heal restore every bit" {
+    for name in a.blp a.b2frame; do
+        protected $name 3000000
+        hole=$((size / 20))
+        # the header, the middle, the end; and a file that lost its end
+        for at in 0 $((size / 3)) $((size - hole)); do
+            rot $name $at $hole
+            refuses 3 'parity restores all of it: bpk verify --heal' bpk verify $name
+            ends 0 bpk repair --apply -f -o out $name
+            says "out: [0-9]+ bytes in [0-9]+ cells were restored by $name.bpp"
+            same out good
+            refuses 3 'parity restores' bpk verify --quick $name
+            ends 0 bpk verify --heal $name
+            says "$name: [0-9]+ bytes in [0-9]+ cells were restored"
+            same $name good
+            quietly bpk verify $name
+            [ "$(stat -c %Y $name)" = "$(stat -c %Y good)" ]
+        done
+        truncate -s -$hole $name
+        touch -r good $name
+        refuses 3 'parity restores' bpk verify $name
+        ends 0 bpk verify --heal $name
+        same $name good
+        [ -z "$(find . -name '.*' ! -name .)" ]
+    done
+}
+
+@test "damage beyond the share is refused, with the bytes that are lost" {
+    protected a.blp 1000000
+    rot a.blp 100000 $((size / 20 + 20000))
+    ends 2 bpk verify a.blp
+    says 'a.blp: bytes [0-9]+ to [0-9]+ are lost'
+    says 'parity cannot restore [0-9]+ bytes in [0-9]+ of [0-9]+ damaged cells'
+    cp -p a.blp before
+    ends 2 bpk verify --heal a.blp
+    same a.blp before
+    ends 2 bpk repair --apply -o out a.blp
+    says 'are lost'
+    [ ! -e out ]
+}
+
+@test "random scattered damage, of the parity file too" {
+    protected a.blp 3000000 10
+    cp a.blp.bpp good.bpp
+    RANDOM=7
+    for round in 1 2 3 4 5; do
+        for i in 1 2 3 4 5 6; do rot a.blp $(((RANDOM << 15 | RANDOM) % size)) 1; done
+        rot a.blp.bpp $((RANDOM % 500)) 1
+        rot a.blp.bpp $((100000 + RANDOM)) 3000
+        ends 0 bpk verify --heal a.blp
+        same a.blp good
+        refuses 3 'its parity file is damaged in [0-9]+ cells and a copy' bpk verify a.blp
+        quietly bpk parity a.blp
+        same a.blp.bpp good.bpp
+    done
+}
+
+@test "a parity file of another state reverts nothing" {
+    protected a.blp 1000000
+    # another program writes a good archive
+    data positions-f32 1000000 other
+    bpk pack -q -f -o a.blp other
+    cp -p a.blp newer
+    refuses 3 'is whole, but its parity is stale: [0-9]+ of [0-9]+ cells differ; bpk parity renews it' bpk verify a.blp
+    refuses 3 'stale' bpk verify --heal a.blp
+    quietly bpk repair --apply -o out a.blp
+    [ ! -e out ]
+    same a.blp newer
+    # a small change, and damage: the state of then goes into another file alone
+    cp -p good a.blp
+    bpk parity a.blp
+    head -c 400 raw >piece
+    tr '\000-\377' '\001-\377\000' <piece >changed
+    "$BPK" pack -q --chunk-size 64K -f -o a.blp raw
+    bpk parity a.blp
+    cp -p a.blp then
+    cp a.blp.bpp kept
+    bpk write --at 0 a.blp changed 2>"$err" || cat "$err"
+    cp kept a.blp.bpp
+    rot a.blp 300000 1
+    cp -p a.blp damaged
+    refuses 3 'written since its parity was' bpk verify --heal a.blp
+    same a.blp damaged
+    ends 0 bpk repair --apply -o out a.blp
+    says 'has the state in which a.blp was when its parity was written'
+    same out then
+}
+
+@test "an unusable parity file is no damage of the archive" {
+    protected a.blp 100000
+    head -c 300 a.blp.bpp >x && mv x a.blp.bpp
+    refuses 3 'a.blp.bpp: both copies .* bpk parity renews it' bpk verify a.blp
+    rot a.blp 50000 1
+    ends 2 bpk verify a.blp
+    says 'both copies'
+    rm a.blp.bpp && ln -s good a.blp.bpp
+    ends 2 bpk verify a.blp
+    cp -p good a.blp
+    refuses 1 'no regular file' bpk verify a.blp
+    rm a.blp.bpp
+    quietly bpk verify a.blp
+    rot a.blp 50000 1
+    refuses 2 'it has no parity file' bpk repair --apply -o out a.blp
+    refuses 64 'needs --output' bpk repair --apply a.blp
+    cp -p good a.blp
+    quietly bpk repair --apply -o out a.blp
+    [ ! -e out ]
+}
+
+@test "walks pass parity files over, and name those without an archive" {
+    mkdir d e
+    protected d/a.blp 100000
+    cp d/a.blp.bpp d/gone.blp.bpp
+    echo mine >d/data.bpp
+    quietly bpk verify -r d
+    ends 0 bpk verify -r -v d
+    says 'd/gone.blp.bpp: is parity, and its archive is not there'
+    ! grep -q 'a.blp.bpp' "$err"
+    grep -qx '1 archive, .*, 0 damaged, 3 skipped' "$out"
+    quietly bpk pack -r -q -O e d
+    [ "$(cd e && find . -type f)" = ./data.bpp.blp ]
+    cp -r d f && rm f/*.blp.bpp
+    quietly bpk cmp -r d f
+    rot d/a.blp 50000 1
+    refuses 3 'parity restores' bpk verify -r d
+    ends 0 bpk verify -r --heal d
+    same d/a.blp good
+}
+
+@test "verify --heal is killed at any call, and the next one heals" {
+    need_strace
+    protected a.blp 60000
+    rot a.blp 20000 2000
+    cp -p a.blp damaged
+    for call in pwrite64 fdatasync fsync unlinkat ftruncate; do
+        for n in 1 2 3 5 8 13; do
+            rm -f .a.blp.bpkj
+            cp -p damaged a.blp
+            strace -f -o /dev/null -e inject=$call:signal=KILL:when=$n "$BPK" verify --heal -q a.blp 2>/dev/null || :
+            [ ! -e .a.blp.bpkj ] || ends 0 bpk repair --in-place a.blp
+            touch -r good a.blp # which the kill prevented
+            ends 0 bpk verify --heal a.blp
+            same a.blp good
+        done
+    done
+}

@@ -1,0 +1,27 @@
+/*
+ * Damage that parity files restore: in the verdict of verify, in place, and into another file.
+ * Called by verify_work.c and repair.c. For the main thread alone. Errors name the file that they
+ * are about.
+ */
+#ifndef BPK_CLI_HEAL_H
+#define BPK_CLI_HEAL_H
+
+#include "cli/edit.h"
+
+/*
+ * The archive at path, an input, was verified with rc and err: add to the verdict what its parity
+ * file says, if it has one. Damage that can be restored, a parity file that is damaged, and one of
+ * another state of the archive are BPK_REPAIRABLE. *heals: there is damage, and --heal restores it.
+ * Returns rc, or -1.
+ */
+int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
+		   struct bpk_err *err);
+
+/* Restore the damaged file at path in place, by a journal, and verify it. */
+int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
+
+/* Write the file at path to the --output as it was when its parity file was written, and verify
+ * that; nothing if it needs no repair, or if a part of it is lost. Reports failures. */
+void bpk_heal_into(const struct bpk_args *args, const char *path);
+
+#endif
