@@ -173,6 +173,7 @@ complete -c bpk-mpi -n '__bpk_is unpack' -l json -d 'print results as JSON, one 
 complete -c bpk-mpi -n '__bpk_is unpack' -s h -l help -d 'print this help'
 complete -c bpk-mpi -n '__bpk_is verify; and __bpk_archives blp blpd b2frame b2nd b2s tar gsd dcd trr nc fits npy npz wav >/dev/null' -f -a '(__bpk_archives blp blpd b2frame b2nd b2s tar gsd dcd trr nc fits npy npz wav)'
 complete -c bpk-mpi -n '__bpk_is verify' -l quick -d 'test structure and checksums, but do not unpack'
+complete -c bpk-mpi -n '__bpk_is verify' -l heal -d 'restore damaged archives in place, by their parity files'
 complete -c bpk-mpi -n '__bpk_is verify' -s r -l recursive -d 'take the files below the directories named'
 complete -c bpk-mpi -n '__bpk_is verify' -l include -x -d 'with -r: only files that match GLOB; may be repeated'
 complete -c bpk-mpi -n '__bpk_is verify' -l exclude -x -d 'with -r: no files or directories that match GLOB'

@@ -118,7 +118,7 @@ static double mean_of(const double *numbers, size_t count)
 }
 
 /* sum is that of the differences from the mean, which is rounded. It corrects the mean where it is
- * more than what the differences themselves lost. */
+ * more than the differences themselves lost. */
 static void correct(size_t count, double sum, struct bpk_statistics *out)
 {
 	double rest = sum / (double)count;

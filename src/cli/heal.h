@@ -9,8 +9,8 @@
 #include "cli/edit.h"
 
 /*
- * The archive at path, an input, was verified with rc and err: add to the verdict what its parity
- * file says, if it has one. Damage that can be restored, a parity file that is damaged, and one of
+ * The archive at path, an input, was verified with rc and err: add to the verdict the one of its
+ * parity file, if it has one. Damage that can be restored, a parity file that is damaged, and one of
  * another state of the archive are BPK_REPAIRABLE. *heals: there is damage, and --heal restores it.
  * Returns rc, or -1.
  */

@@ -40,7 +40,7 @@ void bpk_damage_clear(struct bpk_damage *damage);
 /* ---- Inside flow ---- */
 
 /*
- * Note what was found, whose report is left open, and why. Any thread. False: the run is to end
+ * Note the damage found, whose report is left open, and the reason. Any thread. False: the run is to end
  * with err, since memory is missing, more chunks are damaged than a file of the archive's size
  * has, or the end of the chunk is unknown.
  */

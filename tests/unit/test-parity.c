@@ -436,7 +436,7 @@ static void check_made(struct made *made, size_t nsegments)
 	assert_int_equal(bpk_parity_size(made->parity), made->size);
 }
 
-/* A closed segment stays but for the groups that were written; what lies behind is one more. */
+/* A closed segment stays but for the groups that were written; the rest behind is one more. */
 static void test_growth(void **state)
 {
 	struct unit_random r = { 4 };
