@@ -10,9 +10,9 @@
 
 /*
  * The archive at path, an input, was verified with rc and err: add to the verdict the one of its
- * parity file, if it has one. Damage that can be restored, a parity file that is damaged, and one of
- * another state of the archive are BPK_REPAIRABLE. *heals: there is damage, and --heal restores it.
- * Returns rc, or -1.
+ * parity file, if it has one. Damage that can be restored, a parity file that is damaged, and one
+ * of another state of the archive are BPK_REPAIRABLE. *heals: there is damage, and --heal restores
+ * it. Returns rc, or -1.
  */
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
 		   struct bpk_err *err);

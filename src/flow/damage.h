@@ -40,9 +40,9 @@ void bpk_damage_clear(struct bpk_damage *damage);
 /* ---- Inside flow ---- */
 
 /*
- * Note the damage found, whose report is left open, and the reason. Any thread. False: the run is to end
- * with err, since memory is missing, more chunks are damaged than a file of the archive's size
- * has, or the end of the chunk is unknown.
+ * Note the damage found, whose report is left open, and the reason. Any thread. False: the run is
+ * to end with err, since memory is missing, more chunks are damaged than a file of the archive's
+ * size has, or the end of the chunk is unknown.
  */
 bool bpk_damage_note(const struct bpk_flow *flow, const struct bpk_damaged *found,
 		     const struct bpk_err *err);
