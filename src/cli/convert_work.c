@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include "cli/record.h"
+#include "cli/renew.h"
 #include "cli/report.h"
 #include "cli/share.h"
 #include "cli/text.h"
@@ -325,7 +326,7 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	if (convert_into_draft(c, err) != 0 || bpk_transfer_keep(&c->transfer, err) != 0)
 		return -1;
 	tell_result(c);
-	return 0;
+	return bpk_renew_whole(&c->shared, c->transfer.target, 0, err);
 }
 
 /* The target gets the format of the source. */

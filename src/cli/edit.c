@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cli/transfer.h"
+#include "cli/renew.h"
 #include "cli/report.h"
 #include "cli/signal.h"
 
@@ -153,15 +154,20 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	*edited = (struct bpk_edited){ .args = args };
 	options = options_of(edited);
 	options.only_adds = only_adds;
+	options.editor.edit.wrote = bpk_renewal_note;
+	options.editor.edit.wrote_arg = &edited->renewal;
 	bpk_signals_start();
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;
+	bpk_renewal_begin(&edited->renewal, path);
 	return check_options(edited, err);
 }
 
 void bpk_edited_close(struct bpk_edited *edited)
 {
 	bpk_archive_close(&edited->archive);
+	if (edited->args != NULL)
+		bpk_renewal_end(&edited->renewal, &edited->args->shared);
 }
 
 /* ---- reports of the change ---- */

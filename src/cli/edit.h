@@ -9,6 +9,7 @@
 #include "archive/archive.h"
 #include "cli/encoding.h"
 #include "cli/progress.h"
+#include "cli/renew.h"
 
 extern const struct bpk_opt bpk_opt_wait, bpk_opt_no_lock, bpk_opt_copy, bpk_opt_journal_limit;
 
@@ -20,6 +21,7 @@ struct bpk_edited {
 	const struct bpk_args *args; /* borrowed */
 	struct bpk_archive archive;
 	struct bpk_progress progress;
+	struct bpk_renewal renewal; /* of its parity */
 };
 
 /* Begin to wait for signals and open path for changing, as bpk_archive_open; only_adds as in its
@@ -28,7 +30,8 @@ struct bpk_edited {
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
 		    bool only_adds, struct bpk_err *err);
 
-/* Undo uncommitted changes; harmless on a zeroed one. */
+/* Undo uncommitted changes, and renew the parity file after committed ones, and report if that
+ * fails; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);
 
 /* How the change was committed, for -v: "in place", "rewritten, as --copy asks", "rewritten without

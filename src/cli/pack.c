@@ -82,6 +82,15 @@ static const struct bpk_opt opt_compare = {
 	.more = "A checksum of packed bytes does not detect an encoder's mistake.",
 };
 
+static const struct bpk_opt opt_parity = {
+	.name = "parity",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_pack_args, parity),
+	.metavar = "P%",
+	.help = "write ARCHIVE.bpp, too, which restores up to P percent of the archive",
+	.more = "See bpk-parity(1). An archive that is replaced and has a parity file gets a new "
+		"one without this option. Not for directories and pipes.",
+};
+
 static const struct bpk_opt opt_stream_size = {
 	.name = "stream-size",
 	BPK_OPT_VALUE(OPT_SIZE, struct bpk_pack_args, stream_size),
@@ -130,6 +139,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_metadata,
 	&opt_set,
 	&opt_compare,
+	&opt_parity,
 	&opt_stream_size,
 	&bpk_opt_recursive,
 	&bpk_opt_include,
@@ -292,6 +302,29 @@ static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
 		       : 0;
 }
 
+static int check_parity(struct bpk_pack *pack, char **operands, size_t count, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &pack->args->common.shared;
+	const char *text = pack->args->parity, *output = shared->output;
+	bool to_stdout = shared->to_stdout || (output != NULL && strcmp(output, "-") == 0) ||
+			 (output == NULL && shared->tree.files0_from == NULL &&
+			  (count == 0 || strcmp(operands[0], "-") == 0));
+
+	if (text == NULL)
+		return 0;
+	if (!bpk_side_parse(text, &pack->parity))
+		return bpk_fail(err, BPK_USAGE,
+				"--parity '%s' is no share, expected 0.01%% to 100%%", text);
+	if (bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE, "--parity is bpk's alone, not bpk-mpi's");
+	if (to_stdout || pack->format->is_directory ||
+	    (output != NULL && bpk_path_is_url(output)) ||
+	    (shared->output_dir != NULL && bpk_path_is_url(shared->output_dir)))
+		return bpk_fail(err, BPK_USAGE,
+				"--parity needs a result in a file, which parity can lie beside");
+	return 0;
+}
+
 static int check_usage(struct bpk_pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &pack->args->common.shared;
@@ -302,7 +335,7 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	    bpk_format_of_suffix(shared->output) == NULL)
 		return bpk_output_fail_suffix(shared->output, err);
 	if (bpk_transfer_check(shared, operands, count, err) != 0 ||
-	    check_predict(pack, err) != 0 ||
+	    check_predict(pack, err) != 0 || check_parity(pack, operands, count, err) != 0 ||
 	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||
 	    check_directory(pack, operands, count, err) != 0 || parse_dtype(pack, err) != 0)
 		return -1;

@@ -21,11 +21,13 @@ struct bpk_pack_args {
 	const char *metadata;
 	struct bpk_opt_list set;
 	bool plain;
+	const char *parity; /* P%; NULL: none */
 };
 
 /* One pack on its way. */
 struct bpk_pack {
 	const struct bpk_pack_args *args;
+	unsigned parity; /* hundredths of a percent; 0: none, unless an old archive had some */
 	const struct bpk_format *format;
 	struct bpk_dtype dtype;  /* size 0: not given */
 	struct bpk_array array;  /* of the input, if there is a dtype */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/record.h"
+#include "cli/renew.h"
 #include "cli/report.h"
 #include "cli/results.h"
 #include "cli/share.h"
@@ -325,7 +326,7 @@ static int settle(struct bpk_pack *pack, struct bpk_err *err)
 		return -1;
 	bpk_results_release(pack->transfer.shared);
 	tell_result(pack);
-	return 0;
+	return bpk_renew_whole(pack->transfer.shared, pack->transfer.target, pack->parity, err);
 }
 
 static void end(struct bpk_pack *pack)

@@ -46,25 +46,6 @@ static int check_kind(const struct bpk_input *in, struct bpk_err *err)
 
 /* ---- the share ---- */
 
-/* "5", "5%" or "2.5%", in hundredths; false: none of these, or out of range. */
-static bool parse_share(const char *text, unsigned *share)
-{
-	unsigned value = 0, digits = 0, unit = BPK_PARITY_PERCENT;
-	const char *c = text;
-
-	for (; *c >= '0' && *c <= '9' && digits < 3; c++, digits++)
-		value = 10 * value + (unsigned)(*c - '0');
-	value *= BPK_PARITY_PERCENT;
-	if (digits > 0 && *c == '.')
-		for (c++; *c >= '0' && *c <= '9' && unit > 1; c++) {
-			unit /= 10;
-			value += unit * (unsigned)(*c - '0');
-		}
-	c += *c == '%';
-	*share = value;
-	return digits > 0 && *c == '\0' && value > 0 && value <= BPK_PARITY_MOST;
-}
-
 /* The share of an older parity file stays, unless the user gives one. */
 static unsigned share_of_old(const char *name)
 {
@@ -130,7 +111,7 @@ static void run_parity(void *arg, char **operands, size_t count)
 		bpk_report("parity", &err);
 		return;
 	}
-	if (count == 2 && !parse_share(operands[1], &share)) {
+	if (count == 2 && !bpk_side_parse(operands[1], &share)) {
 		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%",
 			 operands[1]);
 		bpk_report("parity", &err);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include "cli/transfer.h"
 #include "cli/record.h"
+#include "cli/renew.h"
 #include "cli/report.h"
 #include "cli/reseal.h"
 #include "cli/recover.h"
@@ -179,7 +180,7 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 	if (change_of(args, in->format)(in->path, &options, &result, err) != 0)
 		return bpk_input_subject(in, err);
 	tell(args, in, NULL, &result);
-	return 0;
+	return result.changed ? bpk_renew_whole(&args->common.shared, in->path, 0, err) : 0;
 }
 
 /* ---- into another ---- */

@@ -19,6 +19,24 @@ char *bpk_side_name(const char *path, struct bpk_err *err)
 	return name;
 }
 
+bool bpk_side_parse(const char *text, unsigned *share)
+{
+	unsigned value = 0, digits = 0, unit = BPK_PARITY_PERCENT;
+	const char *c = text;
+
+	for (; *c >= '0' && *c <= '9' && digits < 3; c++, digits++)
+		value = 10 * value + (unsigned)(*c - '0');
+	value *= BPK_PARITY_PERCENT;
+	if (digits > 0 && *c == '.')
+		for (c++; *c >= '0' && *c <= '9' && unit > 1; c++) {
+			unit /= 10;
+			value += unit * (unsigned)(*c - '0');
+		}
+	c += *c == '%';
+	*share = value;
+	return digits > 0 && *c == '\0' && value > 0 && value <= BPK_PARITY_MOST;
+}
+
 bool bpk_side_is(const char *path)
 {
 	bool there, ours = false;

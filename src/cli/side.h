@@ -13,6 +13,9 @@
  * BPK_NO_MEMORY. */
 char *bpk_side_name(const char *path, struct bpk_err *err);
 
+/* "5", "5%" or "2.5%", in hundredths of a percent; false: none of these, or out of range. */
+bool bpk_side_parse(const char *text, unsigned *share);
+
 /* True if the file at path is a parity file, by its name and content. */
 bool bpk_side_is(const char *path);
 

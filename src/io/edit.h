@@ -53,6 +53,11 @@ struct bpk_edit_options {
 	 * when the user says so, for restored files. */
 	bool any_journal;
 
+	/* Called for each run of bytes that is written, committed later or not, and for all of a
+	 * file that is replaced; by the thread of the edit. NULL: nobody asks. */
+	void (*wrote)(void *arg, uint64_t offset, uint64_t size);
+	void *wrote_arg;
+
 	/* Write a copy of the file and rename it into place at each commit, instead of changing the
 	 * file: safe for every other reader at any instant, but breaks hard links. */
 	bool copy;

@@ -177,7 +177,8 @@ protected() {
     protected a.blp 1000000
     # another program writes a good archive
     data positions-f32 1000000 other
-    bpk pack -q -f -o a.blp other
+    bpk pack -q -o other.blp other
+    cp other.blp a.blp
     cp -p a.blp newer
     refuses 3 'is whole, but its parity is stale: [0-9]+ of [0-9]+ cells differ; bpk parity renews it' bpk verify a.blp
     refuses 3 'stale' bpk verify --heal a.blp
@@ -261,4 +262,102 @@ protected() {
             same a.blp good
         done
     done
+}
+
+# ---- changes ----
+
+# ARCHIVE: it and its parity are of one state, and a hole heals.
+current() {
+    quietly bpk verify "$1"
+    cp -p "$1" now
+    rot "$1" 0 400
+    ends 0 bpk verify --heal "$1"
+    same "$1" now
+}
+
+@test "pack --parity writes both; a replaced archive gets new parity" {
+    data field-f32 300000 raw
+    quietly bpk pack --parity 10% -o a.blp raw
+    current a.blp
+    quietly bpk pack --parity 5 raw
+    [ "$(stat -c %s raw.blp.bpp)" -lt "$(stat -c %s a.blp.bpp)" ]
+    cp a.blp.bpp old
+    head -c 200000 raw >less
+    quietly bpk pack -f -o a.blp less
+    ! cmp -s a.blp.bpp old
+    current a.blp
+    quietly bpk convert -f raw.blp a.blp
+    current a.blp
+    quietly bpk pack --parity 5% raw less -O .  -f
+    current less.blp
+    # many small files, which are packed beside each other
+    mkdir many
+    for i in 1 2 3 4 5 6 7 8; do head -c 3000 raw >many/$i; done
+    quietly bpk pack -q -r --parity 5% many
+    for i in 1 2 3 4 5 6 7 8; do current many/$i.blp; done
+    refuses 64 'no share' bpk pack --parity 0 -o b.blp raw
+    refuses 64 'needs a result in a file' bpk pack --parity 5% -c raw
+    refuses 64 'needs a result in a file' bpk pack --parity 5% -F chunked raw
+    refuses 64 'needs a result in a file' bpk pack --parity 5% -
+}
+
+@test "append, write, truncate and meta renew parity" {
+    data field-f32 400000 raw
+    head -c 100004 raw >part
+    for format in blp b2frame; do
+        for options in "-z 50000" "-z 64K --checksum sha256" "-z 1M --set a=1"; do
+            a=a.$format
+            bpk pack -q -f --parity 5% $options -o $a raw
+            quietly bpk append -q $a part
+            current $a
+            quietly bpk append -q --copy $a part
+            current $a
+            quietly bpk write -q --at 100000 $a part
+            current $a
+            quietly bpk truncate -q --bytes 333336 $a
+            current $a
+            quietly bpk meta set $a key=value
+            current $a
+            bpk cat $a >content
+            { head -c 100000 raw; cat part; tail -c +200005 raw; } | head -c 333336 | cmp - content
+        done
+    done
+    quietly bpk repair --repack -q a.b2frame
+    current a.b2frame
+}
+
+@test "append computes the last segment and the groups that it wrote, and nothing else" {
+    data field-f32 90000000 raw
+    bpk pack -q --parity 5% -o a.blp raw
+    head -c 3000000 raw >part
+    bpk append -q a.blp part
+    # a second segment, which is renewed as a whole
+    [ "$(od -An -tu8 -j24 -N8 a.blp.bpp | tr -d ' ')" = 2 ]
+    current a.blp
+    need_strace
+    strace -f -e trace=pread64 -o log "$BPK" append -q a.blp part 2>/dev/null
+    current a.blp
+    # less than the archive was read
+    read=$(awk -F '= ' '{ n += $NF } END { print n + 0 }' log)
+    [ "$read" -lt 50000000 ] || die "$read bytes were read"
+    quietly bpk parity a.blp
+    [ "$(od -An -tu8 -j24 -N8 a.blp.bpp | tr -d ' ')" = 1 ]
+}
+
+@test "parity of another state is not renewed by a change, and damage not made permanent" {
+    protected a.blp 300000
+    head -c 1000 raw >part
+    touch -d '2001-01-01' a.blp
+    ends 0 bpk append -q a.blp part
+    says 'its parity was of another state before this change'
+    ends 3 bpk verify a.blp
+    says stale
+    bpk parity a.blp
+    # the first chunk is damaged, and append reads the last one
+    bpk pack -q -f --parity 5% -z 20000 -o a.blp raw
+    rot a.blp 9000 1
+    ends 2 bpk append -q a.blp part
+    says 'bytes [0-9]+ to [0-9]+ differ from the parity file, and were not changed; the change is committed'
+    [ -z "$(find . -name '.*' ! -name .)" ]
+    refuses 3 'the file was written since its parity was' bpk verify --heal a.blp
 }

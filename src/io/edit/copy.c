@@ -149,6 +149,7 @@ int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_
 		return -1;
 	}
 	bpk_edit_drop_copy(edit);
+	bpk_edit_tell(edit, 0, UINT64_MAX);
 	return bpk_edit_leave(edit, replace(edit, draft, err));
 }
 

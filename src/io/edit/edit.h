@@ -47,6 +47,13 @@ extern atomic_bool bpk_edit_dropped;
 int bpk_edit_enter(struct bpk_edit *edit, struct bpk_err *err);
 int bpk_edit_leave(struct bpk_edit *edit, int rc);
 
+/* Tell the caller of bytes that are written. */
+static inline void bpk_edit_tell(const struct bpk_edit *edit, uint64_t offset, uint64_t size)
+{
+	if (edit->options.wrote != NULL && size > 0)
+		edit->options.wrote(edit->options.wrote_arg, offset, size);
+}
+
 /* Take the change lock: no reader sees the file until it is released. */
 int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err);
 

@@ -1,0 +1,145 @@
+/* Parity files are renewed after a change of their archives. Called by edit.c, pack_work.c,
+ * convert_work.c and repair.c. */
+#include "cli/renew.h"
+
+#include <stdlib.h>
+
+#include "cli/report.h"
+
+/* ---- changes in place ---- */
+
+void bpk_renewal_begin(struct bpk_renewal *renewal, const char *path)
+{
+	if (bpk_program->team == NULL && !bpk_path_is_url(path) &&
+	    stat(path, &renewal->before) == 0 && S_ISREG(renewal->before.st_mode))
+		renewal->path = path;
+}
+
+/* Most writes follow each other. */
+void bpk_renewal_note(void *arg, uint64_t offset, uint64_t size)
+{
+	enum { MOST = 4096 };
+	struct bpk_renewal *renewal = arg;
+	struct bpk_parity_range *last, *grown;
+
+	renewal->all = renewal->all || size == UINT64_MAX;
+	last = renewal->count > 0 ? &renewal->written[renewal->count - 1] : NULL;
+	if (!renewal->all && last != NULL && offset >= last->offset &&
+	    offset - last->offset <= last->size) {
+		last->size = bpk_max_u64(last->size, offset - last->offset + size);
+		return;
+	}
+	if (renewal->all || renewal->count == MOST) {
+		renewal->all = true;
+		return;
+	}
+	grown = bpk_alloc_grow(renewal->written, renewal->count, &renewal->room, sizeof *grown,
+			       NULL);
+	renewal->all = grown == NULL;
+	if (grown == NULL)
+		return;
+	renewal->written = grown;
+	grown[renewal->count++] = (struct bpk_parity_range){ offset, size };
+}
+
+/* True if the parity is that of the archive before the change. */
+static bool was_current(const struct bpk_parity *parity, const struct stat *before)
+{
+	struct timespec then = bpk_parity_time(parity);
+
+	return bpk_parity_size(parity) == (uint64_t)before->st_size &&
+	       then.tv_sec == before->st_mtim.tv_sec && then.tv_nsec == before->st_mtim.tv_nsec;
+}
+
+static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
+		 struct bpk_side *side, struct bpk_err *err)
+{
+	const struct bpk_parity_change change = {
+		.old = side->parity,
+		.written = renewal->written,
+		.count = renewal->count,
+	};
+	const struct bpk_side_options options = {
+		.share = bpk_parity_share(side->parity),
+		.sync = !shared->no_sync,
+		.change = renewal->all ? NULL : &change,
+	};
+	uint64_t size;
+
+	if (!was_current(side->parity, &renewal->before)) {
+		bpk_note(renewal->path, "its parity was of another state before this change, and "
+					"stays so; bpk parity renews it");
+		return 0;
+	}
+	return bpk_side_make(renewal->path, side->name, &options, &size, err);
+}
+
+/* The change itself is committed. */
+static void report_stale(struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+
+	bpk_fail(err, plain.kind, "%s; the change is committed, and the parity is stale now",
+		 plain.text);
+	bpk_report(NULL, err);
+}
+
+void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *shared)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_side side = { 0 };
+	bool there = false;
+	int rc = 0;
+
+	if (renewal->path != NULL && (renewal->count > 0 || renewal->all)) {
+		rc = bpk_side_open(&side, renewal->path, &there, &err);
+		if (rc == 0 && there)
+			rc = renew(renewal, shared, &side, &err);
+		if (rc != 0)
+			report_stale(&err);
+		bpk_side_clear(&side);
+	}
+	free(renewal->written);
+	*renewal = (struct bpk_renewal){ 0 };
+}
+
+/* ---- new archives ---- */
+
+/* The share of the parity file of a replaced archive; 0: there is none, or none that can be read,
+ * which is said. */
+static unsigned share_of_old(const char *path)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_side side;
+	unsigned share = 0;
+	bool there;
+
+	if (bpk_side_open(&side, path, &there, &err) != 0)
+		bpk_note(NULL, "%s; it is no parity of the new archive", err.text);
+	else if (there)
+		share = bpk_parity_share(side.parity);
+	bpk_side_clear(&side);
+	return share;
+}
+
+int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
+		    struct bpk_err *err)
+{
+	struct bpk_side_options options = { .share = share, .sync = !shared->no_sync };
+	struct stat found;
+	uint64_t size;
+	char *name;
+	int rc;
+
+	if (bpk_program->team != NULL || path == NULL || strcmp(path, "-") == 0 ||
+	    bpk_path_is_url(path) || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
+		return 0;
+	if (share == 0)
+		options.share = share_of_old(path);
+	if (options.share == 0)
+		return 0;
+	name = bpk_side_name(path, err);
+	rc = name == NULL ? -1 : bpk_side_make(path, name, &options, &size, err);
+	free(name);
+	return rc;
+}
