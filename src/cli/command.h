@@ -70,6 +70,7 @@ struct bpk_shared {
 
 	uint64_t connections, timeout, max_download; /* of URLs; 0: the default */
 	const char *endpoint, *region;               /* of stores; NULL: see bpk-remote(7) */
+	const char *state;                           /* a file that verify keeps, or NULL */
 	const char *cache;                           /* a folder for URLs; NULL: none */
 	uint64_t cache_size;                         /* 0: the default */
 };

@@ -280,6 +280,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return bpk_parse_u64(text, opt->min, opt->max, value, err);
 	case OPT_SIZE:
 		return bpk_parse_size(text, opt->min, opt->max, value, err);
+	case OPT_TIME:
+		return bpk_parse_time(text, opt->min, opt->max, value, err);
 	case OPT_LEVEL:
 	case OPT_DIGITS:
 		return set_small(text, 0, 9, value, err);

@@ -17,6 +17,7 @@ enum bpk_opt_type {
 	OPT_COUNT,        /* one more each time */
 	OPT_U64,          /* from min to max */
 	OPT_SIZE,         /* in bytes from min to max; K M G T, and "max" */
+	OPT_TIME,         /* in seconds from min to max; m h d w */
 	OPT_LEVEL,        /* 0..9 */
 	OPT_DIGITS,       /* -0 to -9: one row for ten letters */
 	OPT_TYPESIZE,     /* 1..255, or "auto": BPK_AUTO */
@@ -108,6 +109,7 @@ typedef bool bpk_value_OPT_UNFLAG;
 typedef unsigned bpk_value_OPT_COUNT;
 typedef uint64_t bpk_value_OPT_U64;
 typedef uint64_t bpk_value_OPT_SIZE;
+typedef uint64_t bpk_value_OPT_TIME;
 typedef int bpk_value_OPT_LEVEL;
 typedef int bpk_value_OPT_DIGITS;
 typedef int bpk_value_OPT_TYPESIZE;
@@ -154,7 +156,7 @@ struct bpk_opt {
 	const char *more;    /* whole sentences for the manual alone, or NULL */
 	enum bpk_opt_group group;
 	const char *environment; /* the variable that gives a default, or NULL */
-	uint64_t min, max;       /* of OPT_U64, OPT_SIZE, OPT_SLACK and OPT_PART */
+	uint64_t min, max;       /* of OPT_U64, OPT_SIZE, OPT_TIME, OPT_SLACK and OPT_PART */
 };
 
 struct bpk_command;
@@ -203,6 +205,8 @@ void bpk_opts_clear(const struct bpk_command *command, void *args);
 /* Values as users write them. Each fails with BPK_USAGE. */
 int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct bpk_err *err);
 int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
+		   struct bpk_err *err);
+int bpk_parse_time(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		   struct bpk_err *err);
 int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
 int bpk_parse_part(const char *text, uint64_t most_step, struct bpk_opt_range *out,

@@ -73,6 +73,31 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out, 
 	return 0;
 }
 
+int bpk_parse_time(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct bpk_err *err)
+{
+	static const struct {
+		char letter;
+		uint64_t seconds;
+	} units[] = { { '\0', 1 },   { 's', 1 },     { 'm', 60 },
+		      { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	const char *rest = text;
+	bool valid = parse_digits(text, out, &rest);
+	size_t i = 0;
+
+	while (i < sizeof units / sizeof units[0] && units[i].letter != *rest)
+		i++;
+	if (!valid || i == sizeof units / sizeof units[0] || (*rest != '\0' && rest[1] != '\0'))
+		return bpk_fail(
+			err, BPK_USAGE,
+			"'%s' is not a time, expected seconds, or a number with m, h, d or w",
+			text);
+	if (!bpk_mul_u64(*out, units[i].seconds, out) || *out < min || *out > max)
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is out of range, expected %" PRIu64 " to %" PRIu64 " seconds",
+				text, min, max);
+	return 0;
+}
+
 /* One side of a range: an optional sign and a size of at most 2^63-1. */
 static bool parse_side(const char *text, bool *given, int64_t *out, const char **rest)
 {

@@ -66,7 +66,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 		/* the libraries of a team's messages open files and devices at any time */
 		if (command->reads && ((struct bpk_shared *)args)->cache == NULL &&
 		    !((struct bpk_shared *)args)->heal && bpk_program->team == NULL)
-			bpk_confine();
+			bpk_confine(((struct bpk_shared *)args)->state);
 		bpk_remote_begin(args);
 		command->run(args, argv + first, (size_t)(argc - first));
 		bpk_record_settle(args, NULL); /* a failure that no input has */

@@ -16,7 +16,7 @@ static const struct bpk_opt opt_at_least = {
 	.help = "fail if fewer than N archives are found",
 	.more = "Damaged ones count, too, and so do raw GSD files and tars, which are verified. "
 		"With "
-		"--shard, those of the share.",
+		"--shard, those of the share; with --state, also those checked by earlier runs.",
 	.max = UINT64_MAX,
 };
 
@@ -28,6 +28,37 @@ static const struct bpk_opt opt_heal = {
 		"and the archive is verified again.",
 };
 
+static const struct bpk_opt opt_state = {
+	.name = "state",
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_verify_args, shared.state),
+	.metavar = "FILE",
+	.help = "note checks in FILE, and begin with the oldest",
+	.more = "FILE is made where it is missing, and replaced every few seconds. First come "
+		"files that were damaged, then new and changed ones, then those that were checked "
+		"longest ago.",
+};
+
+static const struct bpk_opt opt_max_time = {
+	.name = "max-time",
+	BPK_OPT_VALUE(OPT_TIME, struct bpk_verify_args, max_time),
+	.metavar = "TIME",
+	.help = "begin no further file after TIME",
+	.more = "TIME is in seconds, or has m, h, d or w behind it. With --state the next run goes "
+		"on there; without, the status is 4. bpk-mpi has this option before the command.",
+	.min = 1,
+	.max = UINT32_MAX,
+};
+
+static const struct bpk_opt opt_max_age = {
+	.name = "max-age",
+	BPK_OPT_VALUE(OPT_TIME, struct bpk_verify_args, max_age),
+	.metavar = "TIME",
+	.help = "with --state: fail if a file had no good check for TIME",
+	.more = "Its status is 1. For a new file the time counts from the run that saw it first.",
+	.min = 1,
+	.max = UINT32_MAX,
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_quick,
 	&opt_heal,
@@ -37,6 +68,9 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_files0_from,
 	&bpk_opt_shard,
 	&opt_at_least,
+	&opt_state,
+	&opt_max_time,
+	&opt_max_age,
 	&bpk_opt_format_read,
 	&bpk_opt_no_marker,
 	BPK_OPTS_REMOTE,
@@ -51,7 +85,10 @@ static const struct bpk_opt *const rows[] = {
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
-static const struct bpk_verify_args defaults = { .shared = { .judges = true, .as_stored = true } };
+static const struct bpk_verify_args defaults = {
+	.shared = { .judges = true, .as_stored = true },
+	.nknown = BPK_UNKNOWN,
+};
 
 static void run_verify(void *args, char **operands, size_t count)
 {
@@ -71,7 +108,8 @@ const struct bpk_command bpk_command_verify = {
 	.summary = "prove that archives are whole",
 	.description =
 		"Accounts for every byte of each FILE, tests every checksum and unpacks every "
-		"chunk; of a tar, for every archive in it. Writes nothing, and prints nothing when "
+		"chunk; of a tar, for every archive in it. Writes nothing but --state, and prints "
+		"nothing when "
 		"all is well; -v prints a line, "
 		"with the fields that no checksum protects. Goes on after a damaged file. Of raw "
 		"GSD files it tests every entry of their tables.",

@@ -9,6 +9,8 @@ struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
 	uint64_t at_least;
+	uint64_t max_time, max_age; /* seconds; 0: no limit */
+	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
 };
 
 /* Verify the input of bpk_input_find, or report why it failed, with rc and err. in is closed. ours:

@@ -12,6 +12,7 @@
 #include "cli/text.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
+#include "cli/verify_rota.h"
 
 /* ---- tars ---- */
 
@@ -272,7 +273,9 @@ static void verify_files(struct bpk_verify_args *args, const struct bpk_files *f
 {
 	struct listed listed = { args, files, bpk_files_starts(&args->shared, files) };
 
-	if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_listed, &listed))
+	if (args->shared.state != NULL || args->max_time > 0)
+		bpk_verify_rota_run(args, files, verify_listed, &listed);
+	else if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_listed, &listed))
 		for (size_t i = 0; i < files->count; i++)
 			verify_listed(&listed, i);
 	free(listed.starts);
@@ -300,7 +303,7 @@ static void tell_sum(const struct bpk_verify_args *args)
 
 static void check_count(const struct bpk_verify_args *args)
 {
-	uint64_t found = args->shared.tally->done;
+	uint64_t found = args->nknown != BPK_UNKNOWN ? args->nknown : args->shared.tally->done;
 	struct bpk_err err = { 0 };
 
 	if (found >= args->at_least)
@@ -314,8 +317,12 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 {
 	struct bpk_files files = { 0 };
 	uint64_t *starts = NULL;
-	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked();
+	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked() ||
+		       args->shared.state != NULL || args->max_time > 0;
 	int rc;
+
+	if (bpk_verify_rota_check(args, err) != 0)
+		return -1;
 
 	/* alone and without shares a tree is verified as it is walked */
 	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)

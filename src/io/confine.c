@@ -32,8 +32,8 @@ static int create_ruleset(const struct landlock_ruleset_attr *rules, size_t size
 	return (int)syscall(SYS_landlock_create_ruleset, rules, size, flags);
 }
 
-/* Allow temporary files (spool.c) below folder; a folder that is not there needs no rule. */
-static void allow_temporary(int rules, const char *folder)
+/* Allow files (spool.c, drafts) below folder; a folder that is not there needs no rule. */
+static void allow_files(int rules, const char *folder)
 {
 	struct landlock_path_beneath_attr below = {
 		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
@@ -47,7 +47,20 @@ static void allow_temporary(int rules, const char *folder)
 	close(below.parent_fd);
 }
 
-static void give_up_writing(void)
+static void allow_replacing(int rules, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char *folder = bpk_strdup(slash != NULL ? file : ".", NULL);
+
+	if (folder == NULL)
+		return;
+	if (slash != NULL)
+		folder[slash == file ? 1 : slash - file] = '\0';
+	allow_files(rules, folder);
+	free(folder);
+}
+
+static void give_up_writing(const char *replaced)
 {
 	int version = create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION), rules;
 	struct landlock_ruleset_attr attr = {
@@ -59,22 +72,25 @@ static void give_up_writing(void)
 	rules = create_ruleset(&attr, sizeof attr.handled_access_fs, 0);
 	if (rules < 0)
 		return;
-	allow_temporary(rules, bpk_temporary_folder());
+	allow_files(rules, bpk_temporary_folder());
+	if (replaced != NULL)
+		allow_replacing(rules, replaced);
 	(void)syscall(SYS_landlock_restrict_self, rules, 0);
 	close(rules);
 }
 
 #else
 
-static void give_up_writing(void)
+static void give_up_writing(const char *replaced)
 {
+	(void)replaced;
 }
 
 #endif
 
-void bpk_confine(void)
+void bpk_confine(const char *replaced)
 {
 	/* Landlock needs it */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-		give_up_writing();
+		give_up_writing(replaced);
 }

@@ -503,11 +503,11 @@ void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
 
 /*
  * Give up the right to create, open for writing, rename and remove files, but for those below
- * bpk_temporary_folder, and to gain privileges (Landlock, no_new_privs). It holds for this thread,
- * and those that it starts later; open descriptors stay as they are. Does nothing where the kernel
- * does not offer it.
+ * bpk_temporary_folder and in the folder of the file replaced (NULL: none), and to gain privileges
+ * (Landlock, no_new_privs). It holds for this thread, and those that it starts later; open
+ * descriptors stay as they are. Does nothing where the kernel does not offer it.
  */
-void bpk_confine(void);
+void bpk_confine(const char *replaced);
 
 /* ---- Spools: temporary storage ---- */
 

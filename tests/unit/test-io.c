@@ -23,9 +23,9 @@ static uint8_t content[SIZE];
 
 static const char *in_folder(const char *name)
 {
-	static char paths[4][200];
+	static char paths[8][200];
 	static unsigned next;
-	char *path = paths[next++ % 4];
+	char *path = paths[next++ % 8];
 
 	snprintf(path, sizeof paths[0], "%s/%s", folder, name);
 	return path;
@@ -661,12 +661,14 @@ static int remove_folder(void **state)
 
 /* Returns 0 in a process that may not write, 77 where the kernel does not confine, or the number of
  * the step that went wrong. */
-static int try_writing(const char *file, const char *name)
+static int try_writing(const char *file, const char *name, const char *replaced)
 {
+	const struct bpk_draft_options options = { .overwrite = true };
+	struct bpk_draft *draft;
 	struct bpk_spool *spool;
 	struct bpk_err err = { 0 };
 
-	bpk_confine();
+	bpk_confine(replaced);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 1;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1)
@@ -685,12 +687,18 @@ static int try_writing(const char *file, const char *name)
 	    bpk_spool_write_at(spool, 0, bpk_view("x", 1), &err) != 0)
 		return 7;
 	bpk_spool_close(spool);
+	for (int again = 0; again < 2; again++)
+		if (bpk_draft_open(replaced, &options, &draft, &err) != 0 ||
+		    bpk_draft_write(draft, bpk_view("x", 1), &err) != 0 ||
+		    bpk_draft_keep(draft, NULL, &err) != 0)
+			return 8;
 	return 0;
 }
 
 static void test_a_confined_process_writes_no_file(void **state)
 {
 	const char *file = in_folder("confined"), *temporary = in_folder("temporary");
+	const char *kept = in_folder("kept"), *replaced = in_folder("kept/file");
 	int fd = open(file, O_CREAT | O_WRONLY, 0600), status;
 	pid_t child;
 
@@ -698,14 +706,17 @@ static void test_a_confined_process_writes_no_file(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(mkdir(temporary, 0700), 0);
+	assert_int_equal(mkdir(kept, 0700), 0);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
 		setenv("TMPDIR", temporary, 1);
-		_exit(try_writing(file, in_folder("new")));
+		_exit(try_writing(file, in_folder("new"), replaced));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	unlink(file);
+	unlink(replaced);
+	rmdir(kept);
 	rmdir(temporary);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		skip();

@@ -1,0 +1,461 @@
+/*
+ * The rota of bpk verify: which file is next, and until when. With a state every file is checked
+ * once before any is checked again, however often the command is ended. Called by verify_tree.c.
+ */
+#include "cli/verify_rota.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cli/checks.h"
+#include "cli/record.h"
+#include "cli/report.h"
+
+static const uint64_t NS = 1000000000;
+
+struct rota {
+	const struct bpk_verify_args *args;
+	const struct bpk_files *files;
+	struct bpk_checks checks; /* in the order of paths; no state: empty */
+	struct bpk_check **turns; /* those of this run: the bad ones, then the others */
+	size_t nturns, nbad;
+	size_t bad, other; /* the next of each */
+	size_t ndone;
+	double started, saved, saving; /* on bpk_clock; seconds that the last save took */
+};
+
+int bpk_verify_rota_check(const struct bpk_verify_args *args, struct bpk_err *err)
+{
+	const char *state = args->shared.state;
+
+	if (args->max_age > 0 && state == NULL)
+		return bpk_fail(err, BPK_USAGE, "--max-age needs --state");
+	if ((args->max_time > 0 || state != NULL) && bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE,
+				"give --max-time and --resume before the command; --state is "
+				"for bpk alone");
+	return 0;
+}
+
+/* ---- times ---- */
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
+}
+
+/* "12 days", in the largest unit of which there are two. */
+static const char *age_text(uint64_t ns, char text[32])
+{
+	static const struct {
+		uint64_t seconds;
+		const char *name;
+	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
+	size_t i = 0;
+
+	while (i < 3 && ns / NS < 2 * units[i].seconds)
+		i++;
+	snprintf(text, 32, "%" PRIu64 " %s", ns / NS / units[i].seconds, units[i].name);
+	return text;
+}
+
+static uint64_t age_of(const struct bpk_check *check, uint64_t at)
+{
+	return at > check->good ? at - check->good : 0;
+}
+
+/* ---- the files of this run, and of the state ---- */
+
+/* Size and time of change, as far as they are known without opening it. */
+static void look(const char *path, uint64_t *size, uint64_t *mtime)
+{
+	struct stat found;
+
+	*size = *mtime = 0;
+	if (bpk_path_is_url(path) || stat(path, &found) != 0 ||
+	    !(S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)))
+		return;
+	*size = S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+	if (found.st_mtim.tv_sec > 0)
+		*mtime = (uint64_t)found.st_mtim.tv_sec * NS + (uint64_t)found.st_mtim.tv_nsec;
+}
+
+static bool is_missing(const char *path)
+{
+	struct stat found;
+	bool there;
+
+	return !bpk_path_is_url(path) && bpk_path_look(path, &found, &there, NULL) == 0 && !there;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp((*(const struct bpk_file *const *)a)->path,
+		      (*(const struct bpk_file *const *)b)->path);
+}
+
+/* The files of the run in the order of paths; free it. */
+static const struct bpk_file **sort_files(const struct bpk_files *files, struct bpk_err *err)
+{
+	const struct bpk_file **sorted = bpk_calloc(files->count + 1, sizeof *sorted, err);
+
+	for (size_t i = 0; sorted != NULL && i < files->count; i++)
+		sorted[i] = &files->all[i];
+	if (sorted != NULL && files->count > 0)
+		qsort(sorted, files->count, sizeof *sorted, by_path);
+	return sorted;
+}
+
+/* Report a file that was checked once and is gone: once, since it is forgotten with it. */
+static void report_missing(const struct rota *rota, const char *path, size_t *nmissing)
+{
+	enum { LINES = 20 };
+	const struct bpk_shared *shared = &rota->args->shared;
+	struct bpk_err err = { 0 };
+
+	bpk_fail(&err, BPK_FAILED, "is missing, it was there at its last check");
+	bpk_tally_failed(shared, &err);
+	if ((*nmissing)++ >= LINES && !shared->json)
+		return;
+	bpk_report(path, &err);
+	bpk_record_settle(shared, path);
+}
+
+/* Take over a check from the state into merged, for file, or for no file of this run. */
+static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_check *check,
+		     const struct bpk_file *file, uint64_t at, size_t *nmissing,
+		     struct bpk_err *err)
+{
+	struct bpk_check own = *check;
+	uint64_t size, mtime;
+
+	check->path = NULL;
+	if (file == NULL && rota->files->count > 0 && own.kind != BPK_CHECK_OTHER &&
+	    is_missing(own.path)) {
+		report_missing(rota, own.path, nmissing);
+		free(own.path);
+		return 0;
+	}
+	/* times that a wrong clock gave would put the check off for long */
+	own.last = own.last > at ? 0 : own.last;
+	own.good = bpk_min_u64(own.good, at);
+	if (file != NULL) {
+		own.number = (size_t)(file - rota->files->all);
+		look(own.path, &size, &mtime);
+		if (own.kind != BPK_CHECK_BAD && (size != own.size || mtime != own.mtime))
+			own.kind = BPK_CHECK_NEW;
+	}
+	return bpk_checks_add(merged, &own, err);
+}
+
+static int add_new(struct rota *rota, struct bpk_checks *merged, const struct bpk_file *file,
+		   uint64_t at, struct bpk_err *err)
+{
+	const struct bpk_check check = { .path = bpk_strdup(file->path, err),
+					 .kind = BPK_CHECK_NEW,
+					 .good = at,
+					 .number = (size_t)(file - rota->files->all) };
+
+	return bpk_checks_add(merged, &check, err);
+}
+
+/* Merge the files of this run, sorted, into the checks of the state. */
+static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct bpk_checks *merged,
+		 struct bpk_err *err)
+{
+	struct bpk_checks *old = &rota->checks;
+	size_t i = 0, j = 0, nmissing = 0;
+	uint64_t at = now();
+	int rc = 0;
+
+	while (rc == 0 && (i < old->count || j < rota->files->count)) {
+		int order = i == old->count           ? 1
+			    : j == rota->files->count ? -1
+						      : strcmp(old->all[i].path, sorted[j]->path);
+
+		if (order > 0)
+			rc = add_new(rota, merged, sorted[j], at, err);
+		else
+			rc = take_over(rota, merged, &old->all[i++], order == 0 ? sorted[j] : NULL,
+				       at, &nmissing, err);
+		if (order < 0)
+			continue;
+		/* a file that is named twice has one check */
+		for (j++; j < rota->files->count && by_path(&sorted[j - 1], &sorted[j]) == 0;)
+			j++;
+	}
+	if (nmissing > 20 && !rota->args->shared.json)
+		bpk_note(NULL, "%zu files of the state are missing", nmissing);
+	return rc;
+}
+
+/* ---- turns ---- */
+
+static unsigned rank_of(const struct bpk_check *check)
+{
+	return check->kind == BPK_CHECK_OTHER ? BPK_CHECK_GOOD : check->kind;
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct bpk_check *x = *(struct bpk_check *const *)a;
+	const struct bpk_check *y = *(struct bpk_check *const *)b;
+
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) < rank_of(y) ? -1 : 1;
+	if (x->last != y->last)
+		return x->last < y->last ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static int set_turns(struct rota *rota, struct bpk_err *err)
+{
+	rota->turns = bpk_calloc(rota->checks.count + 1, sizeof *rota->turns, err);
+	if (rota->turns == NULL)
+		return -1;
+	for (size_t i = 0; i < rota->checks.count; i++) {
+		struct bpk_check *check = &rota->checks.all[i];
+
+		if (check->number == SIZE_MAX)
+			continue;
+		rota->turns[rota->nturns++] = check;
+		rota->nbad += check->kind == BPK_CHECK_BAD;
+	}
+	if (rota->nturns > 0)
+		qsort(rota->turns, rota->nturns, sizeof *rota->turns, by_turn);
+	rota->other = rota->nbad;
+	return 0;
+}
+
+static double elapsed(const struct rota *rota)
+{
+	return bpk_clock() - rota->started;
+}
+
+/* True if no further file is begun; one is checked in any case, so that every run gets on. */
+static bool is_over(const struct rota *rota)
+{
+	return rota->args->max_time > 0 && rota->ndone > 0 &&
+	       elapsed(rota) >= (double)rota->args->max_time;
+}
+
+/* The next file; NULL: all had their turn. Damaged ones get half of the time at most, or many of
+ * them would keep the others waiting for ever. */
+static struct bpk_check *next(struct rota *rota)
+{
+	uint64_t max = rota->args->max_time;
+	bool may_bad = max == 0 || rota->other == rota->nturns || elapsed(rota) < (double)max / 2;
+
+	if (rota->bad < rota->nbad && may_bad)
+		return rota->turns[rota->bad++];
+	return rota->other < rota->nturns ? rota->turns[rota->other++] : NULL;
+}
+
+/* ---- the run ---- */
+
+static int save(struct rota *rota, struct bpk_err *err)
+{
+	double from = bpk_clock();
+	int rc = bpk_checks_write(&rota->checks, rota->args->shared.state, err);
+
+	rota->saved = bpk_clock();
+	rota->saving = rota->saved - from;
+	return rc;
+}
+
+/* A save every second, but no more than a tenth of the time. */
+static bool is_due(const struct rota *rota)
+{
+	double since = bpk_clock() - rota->saved;
+
+	return since >= 1 && since >= 10 * rota->saving;
+}
+
+static void check_one(struct rota *rota, struct bpk_check *check,
+		      void (*one)(void *arg, size_t number), void *arg)
+{
+	const struct bpk_tally *tally = rota->args->shared.tally;
+	uint64_t bad = tally->damaged + tally->failed, done = tally->done;
+
+	look(check->path, &check->size, &check->mtime);
+	one(arg, check->number);
+	check->last = now();
+	if (tally->damaged + tally->failed > bad)
+		check->kind = BPK_CHECK_BAD;
+	else
+		check->kind = tally->done > done ? BPK_CHECK_GOOD : BPK_CHECK_OTHER;
+	if (check->kind != BPK_CHECK_BAD)
+		check->good = check->last;
+	rota->ndone++;
+}
+
+static int run_turns(struct rota *rota, void (*one)(void *arg, size_t number), void *arg,
+		     struct bpk_err *err)
+{
+	struct bpk_check *check;
+
+	while (!is_over(rota) && (check = next(rota)) != NULL) {
+		check_one(rota, check, one, arg);
+		if (is_due(rota) && save(rota, err) != 0)
+			return -1;
+	}
+	return save(rota, err);
+}
+
+/* ---- the sum ---- */
+
+struct sum {
+	uint64_t narchives, nunchecked, ndamaged, nold, oldest;
+	const struct bpk_check *first; /* the one whose good check is the oldest; NULL: none */
+};
+
+static struct sum add_up(const struct rota *rota)
+{
+	uint64_t at = now(), limit = rota->args->max_age;
+	struct sum sum = { 0 };
+
+	for (size_t i = 0; i < rota->nturns; i++) {
+		const struct bpk_check *check = rota->turns[i];
+
+		if (check->kind == BPK_CHECK_OTHER)
+			continue;
+		sum.narchives++;
+		sum.nunchecked += check->kind == BPK_CHECK_NEW;
+		sum.ndamaged += check->kind == BPK_CHECK_BAD;
+		sum.nold += limit > 0 && age_of(check, at) / NS > limit;
+		if (sum.first == NULL || check->good < sum.first->good)
+			sum.first = check;
+	}
+	sum.oldest = sum.first != NULL ? age_of(sum.first, at) : 0;
+	return sum;
+}
+
+static void tell(const struct rota *rota, const struct sum *sum)
+{
+	const struct bpk_shared *shared = &rota->args->shared;
+	char age[32], line[192];
+
+	snprintf(line, sizeof line,
+		 "%zu files checked; of %" PRIu64 " archives %" PRIu64 " wait for a check, %" PRIu64
+		 " are bad, and the oldest good check is %s old",
+		 rota->ndone, sum->narchives, sum->nunchecked, sum->ndamaged,
+		 age_text(sum->oldest, age));
+	if (shared->verbose > 0 && !shared->json)
+		printf("%s: %s\n", shared->state, line);
+	if (!shared->json)
+		return;
+	bpk_record_begin(shared->command, shared->state);
+	bpk_record_text("format", NULL);
+	bpk_record_u64("raw_size", BPK_UNKNOWN);
+	bpk_record_u64("nchecked", rota->ndone);
+	bpk_record_u64("narchives", sum->narchives);
+	bpk_record_u64("nunchecked", sum->nunchecked);
+	bpk_record_u64("nbad", sum->ndamaged);
+	bpk_record_u64("oldest_check", sum->oldest / NS);
+	bpk_record_list_begin("remarks");
+	bpk_record_list_end();
+	bpk_record_end();
+}
+
+static void judge_ages(const struct rota *rota, const struct sum *sum)
+{
+	struct bpk_err err = { 0 };
+	char age[32], allowed[32], others[64] = "";
+
+	if (sum->nold > 1)
+		snprintf(others, sizeof others, "; so it is with %" PRIu64 " others",
+			 sum->nold - 1);
+	bpk_fail(&err, BPK_FAILED, "had no good check for %s, --max-age allows %s%s",
+		 age_text(sum->oldest, age), age_text(rota->args->max_age * NS, allowed), others);
+	bpk_report(sum->first->path, &err);
+}
+
+static void end_state(const struct rota *rota, const struct sum *sum)
+{
+	tell(rota, sum);
+	if (sum->nold > 0)
+		judge_ages(rota, sum);
+	bpk_record_settle(&rota->args->shared, rota->args->shared.state);
+	bpk_flush_results();
+}
+
+/* ---- all ---- */
+
+static int check_names(const struct bpk_files *files, struct bpk_err *err)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (strcmp(files->all[i].path, "-") == 0)
+			return bpk_fail(err, BPK_USAGE, "standard input has no check in a --state");
+	return 0;
+}
+
+static int begin_state(struct rota *rota, struct bpk_err *err)
+{
+	const struct bpk_file **sorted;
+	struct bpk_checks merged = { 0 };
+	int rc = bpk_checks_read(&rota->checks, rota->args->shared.state, err);
+
+	if (rc != 0)
+		return rc;
+	sorted = sort_files(rota->files, err);
+	rc = sorted == NULL ? -1 : merge(rota, sorted, &merged, err);
+	free(sorted);
+	bpk_checks_clear(&rota->checks);
+	rota->checks = merged;
+	return rc == 0 ? set_turns(rota, err) : rc;
+}
+
+static uint64_t run_with_state(struct rota *rota, void (*one)(void *arg, size_t number), void *arg)
+{
+	struct bpk_err err = { 0 };
+	struct sum sum;
+	int rc = check_names(rota->files, &err);
+
+	if (rc == 0)
+		rc = begin_state(rota, &err);
+
+	/* whether it can be written is known before the work */
+	if (rc == 0)
+		rc = save(rota, &err);
+	if (rc == 0)
+		rc = run_turns(rota, one, arg, &err);
+	sum = add_up(rota);
+	if (rc == 0)
+		end_state(rota, &sum);
+	else
+		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
+	bpk_checks_clear(&rota->checks);
+	free(rota->turns);
+	return rc == 0 ? sum.narchives : BPK_UNKNOWN;
+}
+
+static void run_in_order(struct rota *rota, void (*one)(void *arg, size_t number), void *arg)
+{
+	size_t count = rota->files->count;
+	struct bpk_err err = { 0 };
+
+	for (; rota->ndone < count && !is_over(rota); rota->ndone++)
+		one(arg, rota->ndone);
+	if (rota->ndone == count)
+		return;
+	bpk_fail(&err, BPK_PARTIAL, "stopped after the %" PRIu64 " seconds of --max-time",
+		 rota->args->max_time);
+	bpk_err_subject(&err, "%zu of %zu files are not done", count - rota->ndone, count);
+	bpk_report(NULL, &err);
+}
+
+void bpk_verify_rota_run(struct bpk_verify_args *args, const struct bpk_files *files,
+			 void (*one)(void *arg, size_t number), void *arg)
+{
+	struct rota rota = { .args = args, .files = files, .started = bpk_clock() };
+
+	if (args->shared.state != NULL)
+		args->nknown = run_with_state(&rota, one, arg);
+	else
+		run_in_order(&rota, one, arg);
+}

@@ -1,0 +1,170 @@
+# bpk verify over many nights: --state, --max-time, --max-age.
+
+load lib
+
+# N archives in d, and nothing else.
+tree() { # N
+    mkdir -p d
+    data records 500 a
+    bpk pack -q a
+    for i in $(seq "$1"); do
+        cp -p a.blp "d/$(printf %03d "$i").blp"
+    done
+}
+
+# "KIND PATH" of each line of the state.
+kinds() { sed -n '/^\(good\|bad\|new\|other\) /s/ .* / /p' "${1:-state}"; }
+
+# Make the checks of the state older by SECONDS, and give it its CRC.
+age() { # SECONDS [PATH]
+    "$python" - "$1" "${2:-}" <<'END'
+import sys, zlib
+lines = open("state", "rb").read().splitlines()[:-1]
+ns = int(sys.argv[1]) * 10 ** 9
+for i, line in enumerate(lines[1:], 1):
+    kind, good, last, rest = line.split(b" ", 3)
+    if sys.argv[2].encode() in rest:
+        lines[i] = b"%s %d %d %s" % (kind, int(good) - ns, int(last) - ns, rest)
+text = b"\n".join(lines) + b"\n"
+open("state", "wb").write(text + b"end %d %08x\n" % (len(lines) - 1, zlib.crc32(text)))
+END
+}
+
+@test "verify --state notes every file, whatever its name, and writes nothing else" {
+    tree 3
+    mv d/002.blp $'d/2 %\n\xff\xc3\xa9.blp'
+    echo text >d/notes
+    before=$(cd d && snapshot)
+    quietly bpk verify -r --state state d
+    [ "$(cd d && snapshot)" = "$before" ]
+    [ "$(kinds)" = "$(printf '%s\n' 'good d/001.blp' 'good d/003.blp' 'good d/2%20%25%0a%ff%c3%a9.blp' 'other d/notes')" ] ||
+        die "$(cat state)"
+    quietly bpk verify -r --state state d
+    ends 0 bpk verify -r -v --state state d
+    grep -q '^state: 4 files checked; of 3 archives 0 wait for a check, 0 are bad, and the oldest good check is 0 seconds old$' "$out"
+    mkdir sub
+    quietly bpk verify -r --state sub/s d
+    [ "$(ls -A sub)" = s ]
+}
+
+@test "verify --state: damaged files first, then new ones, then those checked longest ago" {
+    need_python
+    tree 5
+    quietly bpk verify -r --state state d
+    age 100 003
+    age 200 002
+    printf XXXX | dd of=d/004.blp bs=1 seek=400 conv=notrunc status=none
+    ends 2 bpk verify -q -r --state state d
+    [ "$(kinds | grep -v good)" = 'bad d/004.blp' ] || die "$(cat state)"
+    cp a.blp d/000.blp
+    touch -d '2020-01-01' d/005.blp
+    age 100 003
+    age 200 002
+    ends 2 bpk verify -v -r --state state d
+    # the lines of sound files, in their order
+    [ "$(sed -n 's/^d\/\(...\).*: ok.*/\1/p' "$out" | tr '\n' ' ')" = '005 000 002 003 001 ' ] ||
+        [ "$(sed -n 's/^d\/\(...\).*: ok.*/\1/p' "$out" | tr '\n' ' ')" = '000 005 002 003 001 ' ] || die "$(cat "$out")"
+    cp -p a.blp d/004.blp
+    quietly bpk verify -r --state state d
+    [ "$(kinds | grep -c good)" -eq 6 ]
+}
+
+@test "verify --state, killed at any point, leaves a whole state" {
+    need_nth
+    tree 40
+    # dead before the file is replaced, at each of its calls
+    for n in $(seq 1 6 200); do
+        status=0
+        "$nth" -n "$n" -a kill "$BPK" verify -T 1 -r --state state d >"$out" 2>&1 || status=$?
+        [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+        [ ! -e state ] || [ "$(tail -n 1 state | cut -c 1-7)" = "end 40 " ] || die "$(cat state)"
+        [ "$status" -ne 0 ] || break
+    done
+}
+
+@test "verify --max-time --state goes on where the last run ended" {
+    tree 1
+    mkfifo p1 p2 p3
+    # each takes longer than the time
+    for next in p1 p2 p3 p1; do
+        (sleep 1.1; timeout 20 cat a.blp >$next) 3>&- &
+        ends 0 timeout 20 "$BPK" verify -v --max-time 1 --state state p1 p2 p3
+        wait
+        [ "$(sed -n 's/^\(..\): ok.*/\1/p' "$out")" = $next ] || die "$next" "$(cat "$out")"
+    done
+}
+
+@test "verify --state: an archive that is gone is reported once" {
+    tree 3
+    quietly bpk verify -r --state state d
+    rm d/002.blp
+    refuses_once() { ends 1 bpk verify -r --state state d && says '^bpk: d/002.blp: is missing, it was there at its last check$'; }
+    refuses_once
+    quietly bpk verify -r --state state d
+    # an empty tree is an unmounted one: nothing is forgotten
+    mkdir e
+    ends 1 bpk verify -r --state state e
+    [ "$(kinds | wc -l)" -eq 2 ] || die "$(cat state)"
+    # nor are files that only other operands have
+    cp a.blp e
+    quietly bpk verify -r --state state e
+    [ "$(kinds | wc -l)" -eq 3 ] || die "$(cat state)"
+}
+
+@test "verify --max-age fails for an archive without a good check" {
+    need_python
+    tree 3
+    quietly bpk verify -r --state state --max-age 31d d
+    age $((40 * 86400)) 002
+    printf XXXX | dd of=d/002.blp bs=1 seek=400 conv=notrunc status=none
+    ends 2 bpk verify -q -r --state state --max-age 31d d
+    says '^bpk: d/002.blp: had no good check for 40 days, --max-age allows 31 days$'
+    cp -p a.blp d/002.blp
+    quietly bpk verify -r --state state --max-age 31d d
+    ends 64 bpk verify -r --max-age 31d d
+    says '^bpk: verify: --max-age needs --state$'
+    for wrong in 3y d -1 0 9999999w 1dd; do
+        ends 64 bpk verify -r --state state --max-age=$wrong d
+    done
+    need_python
+    bpk verify -r --json --state state --max-age 2w d >lines
+    tail -n 1 lines >line
+    [ "$(json line 'x["path"], x["narchives"], x["nchecked"], x["nbad"], x["nunchecked"], x["status"]')" = "('state', 3, 3, 0, 0, 0)" ]
+    "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" lines
+}
+
+@test "verify --max-time without --state stops with status 4; --at-least counts what the state has" {
+    tree 3
+    ends 0 bpk verify -r --max-time 1h --at-least 3 d
+    ends 0 bpk verify -r --state state --at-least 3 d
+    ends 1 bpk verify -r --state state --at-least 4 d
+    mkfifo pipe
+    # the first file takes longer than the time
+    (sleep 2; timeout 20 cat a.blp) >pipe 3>&- &
+    ends 4 timeout 20 "$BPK" verify --max-time 1 pipe a.blp
+    says '^bpk: 1 of 2 files are not done: stopped after the 1 seconds of --max-time$'
+    wait
+}
+
+@test "verify --state: a file that is no state, or a damaged one, is refused and kept" {
+    tree 2
+    quietly bpk verify -r --state state d
+    cp state good
+    for change in 's/^good/bad/' 's/001/009/' '$d' '2d' 's/end 2/end 3/' '1s/1/2/' 's/d.001/d%00001/' 's/^good [0-9]*/good x/' \
+        '2h;2d;3G' 's/001.blp/001%G0/' '3a extra'; do
+        sed "$change" good >state
+        cp state was
+        cmp -s state good && die "no change: $change"
+        refuses 1 '^bpk: state: is (damaged|not a state)' bpk verify -r --state state d
+        cmp state was
+    done
+    for size in 0 1 18 19 20 100; do
+        head -c $size good >state
+        refuses 1 '^bpk: state: is (damaged|not a state)' bpk verify -r --state state d
+    done
+    rm state
+    mkdir state
+    refuses 1 '^bpk: state: ' bpk verify -r --state state d
+    refuses 1 '^bpk: no/state: ' bpk verify -r --state no/state d
+    refuses 64 '^bpk: verify: standard input' bpk verify --state new -
+}
