@@ -59,13 +59,24 @@ static const struct bpk_opt opt_max_age = {
 	.max = UINT32_MAX,
 };
 
+static const struct bpk_opt opt_limit_rate = {
+	.name = "limit-rate",
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_verify_args, limit_rate),
+	.metavar = "SIZE",
+	.help = "read at most SIZE of chunks a second",
+	.more = "All threads together; headers and indexes are not counted.",
+	.group = GROUP_RUN,
+	.min = 1,
+	.max = UINT64_MAX,
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_quick,
 	&opt_heal,
 	&bpk_opt_recursive,
 	&bpk_opt_include,
 	&bpk_opt_exclude,
-	&bpk_opt_files0_from,
+	_from,
 	&bpk_opt_shard,
 	&opt_at_least,
 	&opt_state,
@@ -74,6 +85,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_read,
 	&bpk_opt_no_marker,
 	BPK_OPTS_REMOTE,
+	&opt_limit_rate,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
 	&bpk_opt_quiet,

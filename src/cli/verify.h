@@ -10,6 +10,8 @@ struct bpk_verify_args {
 	bool quick;
 	uint64_t at_least;
 	uint64_t max_time, max_age; /* seconds; 0: no limit */
+	uint64_t limit_rate;        /* bytes a second; 0: no limit */
+	struct bpk_pace *pace;      /* for it, or NULL. No option */
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
 };
 

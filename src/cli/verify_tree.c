@@ -344,11 +344,15 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 {
 	struct bpk_tally tally = { 0 };
 	struct bpk_err err = { 0 };
+	struct bpk_pace pace;
 
 	args->shared.tally = &tally;
+	bpk_pace_init(&pace, bpk_max_u64(args->limit_rate, 1));
+	args->pace = args->limit_rate > 0 ? &pace : NULL;
 	if (run(args, named, count, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	if (bpk_transfer_is_listed(&args->shared))
 		tell_sum(args);
 	check_count(args);
+	bpk_pace_clear(&pace);
 }

@@ -84,6 +84,7 @@ static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer
 		.check = true,
 		.decode = !args->quick,
 		.damage = damage,
+		.pace = args->pace,
 	};
 	int rc = bpk_transfer_run(transfer, &flow, err);
 

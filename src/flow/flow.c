@@ -367,6 +367,8 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	}
 	if (rc == 0 && (window->fetch_in_order || last))
 		bpk_window_fetched(window, item, last);
+	if (rc == 0)
+		bpk_pace_wait(flow->pace, item->parcel.packed.size);
 	if (rc == 0 && bpk_twin_holds(&run->twins, worker, flow, &item->parcel)) {
 		item->parcel.want_size = 0; /* it is passed over */
 		if (window->splits)
@@ -395,7 +397,10 @@ static int bring_one(struct run *run, struct bpk_worker *worker, struct bpk_item
 	struct bpk_parcel *all = &item->parcel, *one = &worker->one;
 	bool last, first = one->number == all->number;
 
-	if (fetch(run, one, &last, err) != 0 || bpk_work_check(run->flow, one, err) != 0 ||
+	if (fetch(run, one, &last, err) != 0)
+		return -1;
+	bpk_pace_wait(run->flow->pace, one->packed.size);
+	if (bpk_work_check(run->flow, one, err) != 0 ||
 	    bpk_work(worker, run->flow, one, err) != 0 ||
 	    (run->flow->out != NULL &&
 	     bpk_buf_append(&all->raw, bpk_buf_view(&one->raw), err) != 0))

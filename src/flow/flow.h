@@ -153,7 +153,8 @@ struct bpk_flow {
 	/* Go on behind damaged chunks, and list them here; then the run fails as the lowest does.
 	 * For runs without an output. NULL: the first one ends the run. */
 	struct bpk_damage *damage;
-	bool compare; /* unpack each packed parcel again and compare */
+	struct bpk_pace *pace; /* of the packed bytes that are fetched; NULL: no limit */
+	bool compare;          /* unpack each packed parcel again and compare */
 	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
 	uint64_t reader_memory;
@@ -196,6 +197,7 @@ bool bpk_flow_is_divided(const struct bpk_flow *flow);
 #include "flow/bench.h"
 #include "flow/damage.h"
 #include "flow/line.h"
+#include "flow/pace.h"
 #include "flow/team.h"
 
 #endif

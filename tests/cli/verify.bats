@@ -348,3 +348,16 @@ spoil() { # FILE OFFSET SIZE
     bpk verify --json e.b2nd >line 2>"$err" || true
     [ "$(json line 'x["bad_chunks"][0]["start"], x["bad_chunks"][0]["end"]')" = "(None, None)" ]
 }
+
+@test "verify --limit-rate reads no faster" {
+    data noise 200000 a
+    for z in 100 20K; do
+        bpk pack -q -f -z $z a
+        began=$(date +%s%N)
+        quietly bpk verify --limit-rate 200K a.blp a.blp
+        took=$((($(date +%s%N) - began) / 1000000))
+        # 400,000 bytes and more
+        [ $took -ge 1900 ] || die "$z: $took ms"
+    done
+    ends 64 bpk verify --limit-rate 0 a.blp
+}
