@@ -28,6 +28,27 @@ static const struct bpk_opt opt_heal = {
 		"and the archive is verified again.",
 };
 
+static const struct bpk_opt opt_manifest = {
+	.name = "manifest",
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_verify_args, manifest),
+	.metavar = "FILE",
+	.help = "fail if a file that FILE names is missing",
+	.more = "FILE has a name on each line, or lines of sha256sum or bpk sum, whose digests are "
+		"not compared. The archive of a file, with the suffix of its format, is enough.",
+};
+
+static const struct bpk_opt opt_since = {
+	.name = "since",
+	BPK_OPT_VALUE(OPT_TIME, struct bpk_verify_args, since),
+	.metavar = "TIME",
+	.help = "only files that were changed or made within TIME",
+	.more = "TIME is in seconds, or has m, h, d or w behind it. Files of URLs have no such "
+		"time "
+		"and are taken.",
+	.min = 1,
+	.max = UINT32_MAX,
+};
+
 static const struct bpk_opt opt_state = {
 	.name = "state",
 	BPK_OPT_VALUE(OPT_FILE, struct bpk_verify_args, shared.state),
@@ -76,12 +97,14 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_recursive,
 	&bpk_opt_include,
 	&bpk_opt_exclude,
-	_from,
+	&bpk_opt_files0_from,
 	&bpk_opt_shard,
 	&opt_at_least,
 	&opt_state,
 	&opt_max_time,
 	&opt_max_age,
+	&opt_manifest,
+	&opt_since,
 	&bpk_opt_format_read,
 	&bpk_opt_no_marker,
 	BPK_OPTS_REMOTE,

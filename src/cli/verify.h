@@ -10,6 +10,8 @@ struct bpk_verify_args {
 	bool quick;
 	uint64_t at_least;
 	uint64_t max_time, max_age; /* seconds; 0: no limit */
+	uint64_t since;             /* seconds before now; 0: not given */
+	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
 	struct bpk_pace *pace;      /* for it, or NULL. No option */
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
@@ -23,6 +25,12 @@ void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, 
 /* Count an input that is verified, an archive if one was found there; err: a failure, or NULL. */
 void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
 		      bool is_archive, const struct bpk_err *err);
+
+/* Report the files that the manifest names and that are missing. */
+void bpk_verify_manifest(const struct bpk_verify_args *args);
+
+/* Leave the files out that have not changed since. */
+void bpk_verify_since(const struct bpk_verify_args *args, struct bpk_files *files);
 
 /* Verify all operands, and the archives below them. */
 void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count);

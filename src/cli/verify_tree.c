@@ -318,7 +318,7 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 	struct bpk_files files = { 0 };
 	uint64_t *starts = NULL;
 	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked() ||
-		       args->shared.state != NULL || args->max_time > 0;
+		       args->shared.state != NULL || args->max_time > 0 || args->since > 0;
 	int rc;
 
 	if (bpk_verify_rota_check(args, err) != 0)
@@ -327,6 +327,8 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 	/* alone and without shares a tree is verified as it is walked */
 	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
 		     : bpk_files_name(&args->shared, named, count, &files, err);
+	if (rc == 0 && args->since > 0)
+		bpk_verify_since(args, &files);
 	if (rc == 0 && gathers)
 		verify_files(args, &files);
 	if (rc == 0 && !gathers)
@@ -351,6 +353,8 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 	args->pace = args->limit_rate > 0 ? &pace : NULL;
 	if (run(args, named, count, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
+	if (args->manifest != NULL && bpk_share_leads())
+		bpk_verify_manifest(args);
 	if (bpk_transfer_is_listed(&args->shared))
 		tell_sum(args);
 	check_count(args);

@@ -168,3 +168,36 @@ END
     refuses 1 '^bpk: no/state: ' bpk verify -r --state no/state d
     refuses 64 '^bpk: verify: standard input' bpk verify --state new -
 }
+
+@test "verify --manifest reports files that are missing" {
+    tree 2
+    echo x >'raw \ name'
+    bpk pack -q 'raw \ name'
+    { echo d/001.blp; sha256sum d/002.blp 'raw \ name'; echo; printf 'raw \\ name\n'; } >list
+    rm 'raw \ name'
+    quietly bpk verify -r --manifest list d
+    # no newline at the end
+    { sha256sum d/002.blp | sed 's/002/none/'; seq -f 'gone %g' 24; printf last; } >list
+    ends 1 bpk verify -r --manifest list d
+    says '^bpk: d/none.blp: is missing, list names it$'
+    [ "$(grep -c ': is missing, list names it$' "$err")" -eq 20 ]
+    says '^bpk: list: 26 of its files are missing$'
+    refuses 1 '^bpk: no list: ' bpk verify -r --manifest 'no list' d
+    : >list
+    quietly bpk verify -r --manifest list d
+}
+
+@test "verify --since takes files that changed lately, whatever their date" {
+    tree 2
+    touch -d '2001-01-01' d/001.blp
+    mkdir -p d/e
+    bpk pack -q -F chunked -o d/e/x.blpd a
+    ends 0 bpk verify -r -v --since 1h d
+    grep -q '^3 archives' "$out"
+    sleep 3.1
+    cp a.blp d/003.blp
+    touch d/e/x.blpd/data/*
+    ends 0 bpk verify -r -v --since 2 d
+    grep -q '^d/003.blp: ok' "$out" && grep -q '^d/e/x.blpd: ok' "$out"
+    ! grep -q '^d/002.blp: ok' "$out" || die "$(cat "$out")"
+}

@@ -1,0 +1,147 @@
+/* Which files of bpk verify must be there, and which are left out: --manifest and --since. Called by
+ * verify_tree.c. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/sum.h"
+#include "cli/verify.h"
+
+/* ---- --manifest ---- */
+
+static int read_all(const char *path, struct bpk_buf *text, struct bpk_err *err)
+{
+	enum { PIECE = 64 << 10 };
+	struct bpk_source *source;
+	size_t got = PIECE;
+	int rc = bpk_source_open(path, &source, err);
+
+	while (rc == 0 && got == PIECE) {
+		size_t size = text->size;
+
+		rc = bpk_buf_resize(text, size + PIECE, err);
+		if (rc == 0)
+			rc = bpk_source_read(source, bpk_span(text->data + size, PIECE), &got, err);
+		text->size = size + (rc == 0 ? got : 0);
+	}
+	bpk_source_close(source);
+	/* room for the end of the last line */
+	return rc == 0 ? bpk_buf_append(text, bpk_view("\n", 1), err) : rc;
+}
+
+/* True if the file is there, or under the suffix of a format; or cannot be looked for: whoever
+ * opens it says why. */
+static bool is_there(const char *name, const char *suffix)
+{
+	struct stat found;
+	bool there = true;
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s", name, suffix) < 0)
+		return true;
+	if (bpk_path_look(path, &found, &there, NULL) != 0)
+		there = true;
+	free(path);
+	return there;
+}
+
+static bool is_kept(const char *name)
+{
+	if (bpk_path_is_url(name) || is_there(name, ""))
+		return true;
+	for (size_t i = 0; bpk_formats[i] != NULL; i++) {
+		const struct bpk_format *format = bpk_formats[i];
+
+		if ((format->suffix != NULL && is_there(name, format->suffix)) ||
+		    (format->array_suffix != NULL && is_there(name, format->array_suffix)))
+			return true;
+	}
+	return false;
+}
+
+static void report_missing(const struct bpk_verify_args *args, const char *name, uint64_t *nmissing)
+{
+	enum { LINES = 20 };
+	struct bpk_err err = { 0 };
+
+	bpk_fail(&err, BPK_FAILED, "is missing, %s names it", args->manifest);
+	bpk_tally_failed(&args->shared, &err);
+	if ((*nmissing)++ >= LINES && !args->shared.json)
+		return;
+	bpk_report(name, &err);
+	bpk_record_settle(&args->shared, name);
+}
+
+void bpk_verify_manifest(const struct bpk_verify_args *args)
+{
+	struct bpk_buf text = { 0 };
+	struct bpk_err err = { 0 };
+	uint64_t nmissing = 0;
+
+	if (read_all(args->manifest, &text, &err) != 0)
+		bpk_report(args->manifest, &err);
+	for (size_t at = 0; err.kind == BPK_OK && at < text.size;) {
+		char *line = (char *)text.data + at;
+		char *end = memchr(line, '\n', text.size - at);
+		struct bpk_sum_entry entry;
+
+		at += (size_t)(end - line) + 1;
+		*end = '\0';
+		if (*line == '\0')
+			continue;
+		if (!bpk_sum_parse(line, (size_t)(end - line), &entry))
+			entry.name = line;
+		if (!is_kept(entry.name))
+			report_missing(args, entry.name, &nmissing);
+	}
+	if (nmissing > 20 && !args->shared.json)
+		bpk_note(args->manifest, "%" PRIu64 " of its files are missing", nmissing);
+	bpk_buf_clear(&text);
+}
+
+/* ---- --since ---- */
+
+static int find_latest(void *arg, const char *path, uint64_t size)
+{
+	time_t *latest = arg;
+	struct stat found;
+
+	(void)size;
+	/* a restored file has the time of its original, but a time of change of its own */
+	if (lstat(path, &found) != 0)
+		return 0;
+	if (found.st_ctim.tv_sec > *latest)
+		*latest = found.st_ctim.tv_sec;
+	return 0;
+}
+
+/* Files without a time count as changed: those of URLs, and missing ones. */
+static bool is_changed(const char *path, time_t since)
+{
+	struct stat found;
+	time_t latest = 0;
+
+	if (bpk_path_is_url(path) || strcmp(path, "-") == 0 || stat(path, &found) != 0)
+		return true;
+	latest = found.st_ctim.tv_sec;
+	if (S_ISDIR(found.st_mode) && latest < since)
+		bpk_walk(path, NULL, find_latest, NULL, &latest, NULL);
+	return latest >= since;
+}
+
+void bpk_verify_since(const struct bpk_verify_args *args, struct bpk_files *files)
+{
+	time_t since = time(NULL) - (time_t)args->since;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < files->count; i++)
+		if (is_changed(files->all[i].path, since))
+			files->all[kept++] = files->all[i];
+		else
+			free(files->all[i].path);
+	files->count = kept;
+}
