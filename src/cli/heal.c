@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "cli/report.h"
 #include "cli/side.h"
@@ -127,7 +128,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 		rc = judge_unusable(rc, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
-	else if (there)
+	else if (there && !bpk_source_in_change(in->place.source))
 		rc = judge_whole(&side, in->path, err);
 	bpk_side_clear(&side);
 	return rc;
@@ -150,13 +151,29 @@ static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struc
 	return bpk_edit_write_at(healed->edit, offset, bytes, err);
 }
 
+/* In place only with parity that the archive's owner made, or this user: in a folder that others
+ * may write to, anybody can put a file beside an archive. */
+static int check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	uid_t owner = bpk_parity_stat(side->parity)->st_uid;
+	struct stat archive;
+
+	if (stat(path, &archive) != 0)
+		return bpk_fail_errno(err, errno, "cannot look");
+	if (owner == archive.st_uid || owner == geteuid())
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"its parity file belongs to another user, and nothing is healed in place");
+}
+
 /* Under the lock: the file is still the one that was judged, and can be restored. */
 static int heal_edit(struct bpk_side *side, const char *path, struct healed *healed,
 		     struct bpk_err *err)
 {
 	struct bpk_source *source = bpk_edit_source(healed->edit);
 
-	if (bpk_parity_compare(side->parity, source, &side->scan, err) != 0)
+	if (check_owner(side, path, err) != 0 ||
+	    bpk_parity_compare(side->parity, source, &side->scan, err) != 0)
 		return -1;
 	if (side->scan.lost > 0 || !is_as_then(side, path))
 		return bpk_fail_changed(err);

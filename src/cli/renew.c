@@ -64,14 +64,22 @@ static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *sha
 		.sync = !shared->no_sync,
 		.change = renewal->all ? NULL : &change,
 	};
+	const struct bpk_edit_options lock = { .no_lock = true, .sync = true };
+	struct bpk_edit *edit = NULL;
 	uint64_t size;
+	int rc;
 
 	if (!was_current(side->parity, &renewal->before)) {
 		bpk_note(renewal->path, "its parity was of another state before this change, and "
 					"stays so; bpk parity renews it");
 		return 0;
 	}
-	return bpk_side_make(renewal->path, side->name, &options, &size, err);
+	/* no other change begins meanwhile, and verify does not call the old parity stale */
+	if (bpk_edit_open(renewal->path, &lock, &edit, err) != 0)
+		return bpk_err_subject(err, "%s", renewal->path);
+	rc = bpk_side_make(renewal->path, side->name, &options, &size, err);
+	bpk_edit_close(edit);
+	return rc;
 }
 
 /* The change itself is committed. */

@@ -39,6 +39,9 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err);
 void bpk_parity_close(struct bpk_parity *parity); /* NULL is harmless */
 
+/* The side file, as it was when it was opened. */
+const struct stat *bpk_parity_stat(const struct bpk_parity *parity);
+
 /* The archive's size, the time of its last change and its number of cells when the side file was
  * made; and the share of parity. */
 uint64_t bpk_parity_size(const struct bpk_parity *parity);

@@ -308,21 +308,38 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 	return 0;
 }
 
-int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err)
+int bpk_side_open_source(struct bpk_source *source, struct bpk_parity **parity, struct bpk_err *err)
 {
 	struct bpk_parity *opened = bpk_calloc(1, sizeof *opened, err);
 	struct head head;
 
 	*parity = NULL;
-	if (opened == NULL)
+	if (opened == NULL) {
+		bpk_source_close(source);
 		return -1;
-	if (open_regular(path, &opened->source, err) != 0 || find_head(opened, &head, err) != 0 ||
-	    load(opened, &head, err) != 0) {
+	}
+	opened->source = source;
+	if (find_head(opened, &head, err) != 0 || load(opened, &head, err) != 0) {
 		bpk_parity_close(opened);
 		return -1;
 	}
 	*parity = opened;
 	return 0;
+}
+
+int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+
+	*parity = NULL;
+	if (open_regular(path, &source, err) != 0)
+		return -1;
+	return bpk_side_open_source(source, parity, err);
+}
+
+const struct stat *bpk_parity_stat(const struct bpk_parity *parity)
+{
+	return bpk_source_stat(parity->source);
 }
 
 void bpk_parity_close(struct bpk_parity *parity)

@@ -74,6 +74,10 @@ uint64_t bpk_side_offset(const struct bpk_segment *segment, unsigned j, uint64_t
 /* The first 16 bytes of SHA-256. */
 int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk_err *err);
 
+/* bpk_parity_open of a seekable source, which it takes, on failure too. */
+int bpk_side_open_source(struct bpk_source *source, struct bpk_parity **parity,
+			 struct bpk_err *err);
+
 /* Write both copies of head and tables. */
 int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bpk_err *err);
 
