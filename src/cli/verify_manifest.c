@@ -1,5 +1,5 @@
-/* Which files of bpk verify must be there, and which are left out: --manifest and --since. Called
- * by verify_tree.c. */
+/* The files of bpk verify that must be there, and those that are left out: --manifest and --since.
+ * Called by verify_tree.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -130,6 +130,16 @@ static void report_others(const struct bpk_input *in, const struct bpk_damage *d
 	}
 }
 
+/* Bytes behind the end of an archive with damaged chunks, which has no audit: that would end at the
+ * first of these. Directories report such bytes in their audits alone. */
+static void report_tail(struct bpk_input *in)
+{
+	struct bpk_err err = { 0 };
+
+	if (bpk_input_tail(in, &err) != 0)
+		bpk_report(NULL, &err);
+}
+
 static void record_damage(const struct bpk_damage *damage)
 {
 	bpk_record_list_begin("bad_chunks");
@@ -319,8 +329,11 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
-	if (rc != 0 && err->kind == BPK_CORRUPT) /* and not what parity restores */
+	/* and not what parity restores */
+	if (rc != 0 && err->kind == BPK_CORRUPT && damage.count > 0) {
 		report_others(in, &damage);
+		report_tail(in);
+	}
 	bpk_damage_clear(&damage);
 	bpk_buf_clear(&remarks.lines);
 	bpk_transfer_clear(&transfer);

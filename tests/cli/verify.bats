@@ -361,3 +361,43 @@ spoil() { # FILE OFFSET SIZE
     done
     ends 64 bpk verify --limit-rate 0 a.blp
 }
+
+@test "verify: bytes behind the end of any container have a line, also behind damaged chunks" {
+    local file path line
+    data noise 20000 a
+    for format in blp chunked b2frame b2sparse; do
+        bpk pack -q -z 1000 -F $format a
+    done
+    bpk pack -q -z 1000 --no-offsets -o nooff.blp a
+    bpk pack -q -z 1000 --dtype '<u4' -o x.b2nd a
+    bpk pack -q -z 1000 -c <a 2>"$err" | cat >stream.blp
+    cp "$BATS_TEST_DIRNAME/../fuzz/corpus/layout/gsd-2" g.gsd
+    for file in a.blp nooff.blp stream.blp a.b2frame x.b2nd a.b2s/chunks.b2frame a.b2s/00000001.chunk \
+        a.blpd/data/__1__.bin; do
+        path=${file%%/*}
+        cp $file sound
+        echo something >>$file
+        ends 2 bpk verify -q $path
+        says "^bpk: $path: .*10 bytes from offset [0-9]* on, after "
+        case $file in
+        *.b2s/* | *.blpd/*) ;;
+        *)
+            printf XX | dd of=$file bs=1 seek=5500 conv=notrunc status=none
+            ends 2 bpk verify -q $path
+            says "^bpk: $path: .*chunk [0-9]+ at .*; raw bytes 50[0-9]+:[56][0-9]+$"
+            says "^bpk: $path: .*10 bytes from offset [0-9]* on, after "
+            ;;
+        esac
+        cp sound $file
+    done
+    # files that belong to nothing, and the space of a GSD file that an append may have left, are no damage
+    for file in a.b2s/000000FF.chunk a.b2s/x a.blpd/data/__9__.bin a.blpd/data/x; do
+        echo something >$file
+        ends 0 bpk verify -v ${file%%/*}
+        grep -qF "${file##*/} " "$out" || die "$file" "$(cat "$out")"
+        rm $file
+    done
+    echo something >>g.gsd
+    ends 0 bpk verify -v g.gsd
+    grep -q '^g.gsd: 10 bytes hold nothing' "$out"
+}
