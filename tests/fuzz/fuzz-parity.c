@@ -1,5 +1,7 @@
-/* A hostile parity file, whose digests are made to fit: open it, compare an archive that has nothing
- * to do with it, name the losses and restore what can be. */
+/*
+ * A hostile parity file, whose digests are made to fit: open it, compare an archive that has
+ * nothing to do with it, name the losses and restore what can be.
+ */
 #include "fuzz/fuzz.h"
 
 #include "parity/side.h"

@@ -53,7 +53,7 @@ static bool copy_named(int from, int to, const char *names, size_t size, char *v
 	return is_whole;
 }
 
-bool bpk_draft_copy_attributes(int from, int to)
+static bool copy_all(int from, int to)
 {
 	/* the names end with a NUL, whatever the file system returns */
 	char *names = calloc(2, SIZE_MAX_OF_ONE + 1);
@@ -63,12 +63,19 @@ bool bpk_draft_copy_attributes(int from, int to)
 	if (names == NULL)
 		return false;
 	size = flistxattr(from, names, SIZE_MAX_OF_ONE);
-	if (size < 0)
-		is_whole = is_unsupported(errno);
-	else
+	if (size >= 0)
 		is_whole = copy_named(from, to, names, (size_t)size, names + SIZE_MAX_OF_ONE + 1);
 	free(names);
 	return is_whole;
+}
+
+bool bpk_draft_copy_attributes(int from, int to)
+{
+	ssize_t size = flistxattr(from, NULL, 0); /* of most files: none */
+
+	if (size < 0)
+		return is_unsupported(errno);
+	return size == 0 || copy_all(from, to);
 }
 
 void bpk_draft_inherit(struct bpk_draft *draft, const struct bpk_source *source, bool *is_lost)
