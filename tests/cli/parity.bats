@@ -361,3 +361,42 @@ current() {
     [ -z "$(find . -name '.*' ! -name .)" ]
     refuses 3 'the file was written since its parity was' bpk verify --heal a.blp
 }
+
+@test "a reader that shares no line with bpk restores the same bytes" {
+    need_python
+    for size in 700 3000 150000 400000; do
+        protected a.blp $size 7
+        rot a.blp $((size / 3)) $((size / 50))
+        rot a.blp.bpp 100 1
+        rot a.blp.bpp $(($(stat -c %s a.blp.bpp) / 2)) 20
+        cells=$("$python" "$tests/lib/parity_reader.py" a.blp.bpp a.blp out)
+        same out good
+        [ "$cells" -gt 0 ]
+        ends 0 bpk verify --heal a.blp
+        says "in $cells cells"
+        same a.blp good
+    done
+}
+
+@test "parity that fails or is killed at any call leaves the old file or the new one" {
+    need_strace
+    protected a.blp 60000 5
+    cp a.blp.bpp old
+    bpk parity a.blp 9
+    cp a.blp.bpp new
+    for fault in error=ENOSPC error=EIO signal=KILL; do
+        for call in pwrite64 openat linkat renameat2 fsync fdatasync; do
+            for n in 1 2 3 6 9; do
+                cp old a.blp.bpp
+                status=0
+                strace -f -o /dev/null -e inject=$call:$fault:when=$n "$BPK" parity a.blp 9 2>/dev/null || status=$?
+                cmp -s a.blp.bpp new || cmp -s a.blp.bpp old || die "neither old nor new: $call $fault $n"
+                [ $status -ne 0 ] || same a.blp.bpp new
+                [ $fault = signal=KILL ] || [ -z "$(find . -name '.a*')" ] || die "litter: $call $fault $n"
+                quietly bpk parity a.blp 9
+                same a.blp.bpp new
+                [ -z "$(find . -name '.a*')" ] || die "litter after the next run: $call $fault $n"
+            done
+        done
+    done
+}
