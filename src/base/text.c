@@ -92,13 +92,29 @@ bool bpk_utf8_valid(struct bpk_view bytes)
 	return true;
 }
 
-/* Controls that terminals obey. U+0080..U+009F are C2 80..C2 9F. */
+/* True for U+061C, U+200E, U+200F, U+2028..U+202E and U+2066..U+2069, which break lines or change
+ * the order in which text is shown, so that a name can look like another. text is valid UTF-8.
+ * Source: The Unicode Standard, annex 9, table 4. */
+static bool turns_text(struct bpk_view text)
+{
+	const uint8_t *c = text.data;
+
+	if (c[0] == 0xd8)
+		return c[1] == 0x9c;
+	if (c[0] != 0xe2)
+		return false;
+	if (c[1] == 0x80)
+		return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae);
+	return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9;
+}
+
+/* Controls that terminals obey. U+0080..U+009F are C2 80..C2 9F. text is valid UTF-8. */
 static bool is_control(struct bpk_view text)
 {
 	uint8_t lead = text.data[0];
 
-	return lead < 0x20 || lead == 0x7f ||
-	       (lead == 0xc2 && text.size > 1 && text.data[1] < 0xa0);
+	return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && text.data[1] < 0xa0) ||
+	       turns_text(text);
 }
 
 size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN])

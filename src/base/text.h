@@ -27,9 +27,10 @@ enum { BPK_TEXT_SHOWN = 5 };
 
 /*
  * The one escape of text for a terminal. Spell the first character of text, which is not empty: as
- * itself, or as \xHH if it is a control (U+0000..U+001F, U+007F..U+009F) or a byte that is not
- * UTF-8. The result contains neither, so spelling it again changes nothing. Returns the number of
- * bytes of text consumed.
+ * itself, or as \xHH if it is a control (U+0000..U+001F, U+007F..U+009F), changes the direction
+ * of text or breaks lines (as U+202E and U+2028 do), or is a byte that is not UTF-8. The result
+ * contains none of these, so spelling it again changes nothing. Returns the number of bytes of text
+ * consumed.
  */
 size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN]);
 

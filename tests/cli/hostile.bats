@@ -242,3 +242,14 @@ is_told() {
         wait $pid || die "$command"
     done
 }
+
+@test "characters that change the direction of text are escaped in names" {
+    local name
+    for name in $'a\u061c' $'a\u200f' $'a\u202egnp' $'a\u2028' $'a\u2067'; do
+        ends 1 bpk info "$name"
+        says '^bpk: a\\x'
+        [ "$(grep -cF "$name" "$err")" -eq 0 ]
+    done
+    ends 1 bpk info $'\u00e9\u2026'
+    says $'^bpk: \u00e9\u2026: '
+}
