@@ -113,21 +113,21 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 
 /* ---- new archives ---- */
 
-/* The share of the parity file of a replaced archive; 0: there is none, or none that can be read,
- * which is said. */
-static unsigned share_of_old(const char *path)
+/* The share of the parity file of a replaced archive; 0: there is none, or none that can be used,
+ * which is said. Fails where that cannot be found out. */
+static int share_of_old(const char *path, unsigned *share, struct bpk_err *err)
 {
-	struct bpk_err err = { 0 };
 	struct bpk_side side;
-	unsigned share = 0;
 	bool there;
+	int rc = bpk_side_open(&side, path, &there, err);
 
-	if (bpk_side_open(&side, path, &there, &err) != 0)
-		bpk_note(NULL, "%s; it is no parity of the new archive", err.text);
-	else if (there)
-		share = bpk_parity_share(side.parity);
+	*share = rc == 0 && there ? bpk_parity_share(side.parity) : 0;
 	bpk_side_clear(&side);
-	return share;
+	if (rc == 0 || (err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED))
+		return rc;
+	bpk_note(NULL, "%s; it is no parity of the new archive", err->text);
+	*err = (struct bpk_err){ 0 };
+	return 0;
 }
 
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
@@ -142,8 +142,8 @@ int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned 
 	if (bpk_program->team != NULL || path == NULL || strcmp(path, "-") == 0 ||
 	    bpk_path_is_url(path) || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
 		return 0;
-	if (share == 0)
-		options.share = share_of_old(path);
+	if (share == 0 && share_of_old(path, &options.share, err) != 0)
+		return -1;
 	if (options.share == 0)
 		return 0;
 	name = bpk_side_name(path, err);

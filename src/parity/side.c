@@ -293,8 +293,10 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 
 	*ours = false;
 	*there = lstat(path, &found) == 0;
+	if (!*there && (bpk_is_missing(errno) || errno == ENAMETOOLONG))
+		return 0; /* a name as long as the archive's allows none beside it */
 	if (!*there)
-		return bpk_is_missing(errno) ? 0 : bpk_fail_errno(err, errno, "cannot look");
+		return bpk_fail_errno(err, errno, "cannot look");
 	if (!S_ISREG(found.st_mode))
 		return 0;
 	if (open_regular(path, &source, err) != 0)
