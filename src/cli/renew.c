@@ -2,7 +2,11 @@
  * convert_work.c and repair.c. */
 #include "cli/renew.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cli/report.h"
 
@@ -130,6 +134,18 @@ static int share_of_old(const char *path, unsigned *share, struct bpk_err *err)
 	return 0;
 }
 
+/* False if there is surely no parity file: found out without memory, since the archive is there
+ * already, and nothing more may fail that has nothing to do. */
+static bool may_have_side(const char *path)
+{
+	char name[PATH_MAX];
+	struct stat found;
+
+	if ((size_t)snprintf(name, sizeof name, "%s" BPK_PARITY_SUFFIX, path) >= sizeof name)
+		return false;
+	return lstat(name, &found) == 0 || !(errno == ENOENT || errno == ENAMETOOLONG);
+}
+
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
 		    struct bpk_err *err)
 {
@@ -141,6 +157,8 @@ int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned 
 
 	if (bpk_program->team != NULL || path == NULL || strcmp(path, "-") == 0 ||
 	    bpk_path_is_url(path) || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
+		return 0;
+	if (share == 0 && !may_have_side(path))
 		return 0;
 	if (share == 0 && share_of_old(path, &options.share, err) != 0)
 		return -1;
