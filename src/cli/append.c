@@ -437,6 +437,24 @@ static int find_format(const struct append_args *args, const char *path,
 			(*format)->name);
 }
 
+/* The permissions that the file to follow gives; under an access list those of its mode give more.
+ * Whatever is no regular file is refused later, and is not opened, since a FIFO would wait. */
+static int look_at_followed(const char *path, struct stat *like, struct bpk_err *err)
+{
+	struct bpk_source *source;
+
+	if (stat(path, like) != 0)
+		return bpk_fail_errno(err, errno, "%s: cannot open", path);
+	if (S_ISREG(like->st_mode)) {
+		if (bpk_source_open(path, &source, err) != 0)
+			return bpk_err_subject(err, "%s", path);
+		*like = *bpk_source_stat(source);
+		bpk_source_close(source);
+	}
+	like->st_mtim.tv_nsec = UTIME_OMIT;
+	return 0;
+}
+
 /* Pack nothing: an archive that append fills, no more public than the file it follows. */
 static int create_archive(const struct append_args *args, const char *path, struct bpk_err *err)
 {
@@ -446,9 +464,8 @@ static int create_archive(const struct append_args *args, const char *path, stru
 	struct bpk_pack pack = { .args = &own };
 	struct stat like;
 
-	if (stat(args->follow, &like) != 0)
-		return bpk_fail_errno(err, errno, "%s: cannot open", args->follow);
-	like.st_mtim.tv_nsec = UTIME_OMIT;
+	if (look_at_followed(args->follow, &like, err) != 0)
+		return -1;
 	pack.like = &like;
 	if (find_format(args, path, &pack.format, err) != 0)
 		return -1;

@@ -45,6 +45,16 @@ list_of() { getfacl -cn --omit-header "$1" | sed '/^$/d; s/\t.*//' | tr '\n' ' '
     [ "$(mode_of d/meta/sizes)" = 600 ]
 }
 
+@test "an archive made for a file that is followed gives nobody more than the file" {
+    need_acl
+    umask 0
+    setfacl --set u::rw,g::-,u:65534:rw,m::rw,o::- a
+    [ "$(stat -c %a a)" = 660 ] # the mask: the owning group has nothing
+    bpk append -q --follow a --idle 1 a.blp
+    [ "$(mode_of a.blp)" = 600 ]
+    "$BPK" cat a.blp | cmp - a
+}
+
 @test "members of a group that a result cannot have are no others to it" {
     need_acl
     command -v setpriv >/dev/null && [ "$(id -u)" = 0 ] || skip "root and setpriv are needed"
