@@ -26,6 +26,7 @@ struct course {
 	const struct bpk_sum_args *args;
 	const struct bpk_sum_entry *entries;
 	struct bpk_sum_tally *tally; /* NULL: they are operands */
+	struct bpk_limits each;      /* of a file beside others */
 	struct job *jobs;            /* by place */
 };
 
@@ -246,10 +247,8 @@ static void work(void *arg, unsigned place)
 {
 	struct course *course = arg;
 	struct job *job = &course->jobs[place];
-	struct bpk_digest_options options = { .tree = job->tree };
+	struct bpk_digest_options options = { .tree = job->tree, .limits = course->each };
 
-	options.limits = bpk_shared_limits(&course->args->shared);
-	options.limits.threads = 1;
 	job->rc = bpk_input_digest(&job->in, &options, job->digest, &job->err);
 }
 
@@ -298,7 +297,7 @@ static bool run_beside(struct course *course, struct bpk_line *line)
 void bpk_sum_entries(const struct bpk_sum_args *args, const struct bpk_sum_entry *entries,
 		     size_t count, struct bpk_sum_tally *tally)
 {
-	struct course course = { args, entries, tally, NULL };
+	struct course course = { args, entries, tally, bpk_shared_limits(&args->shared), NULL };
 	struct bpk_line line = { .count = count,
 				 .begin = begin,
 				 .work = work,
@@ -306,6 +305,7 @@ void bpk_sum_entries(const struct bpk_sum_args *args, const struct bpk_sum_entry
 				 .alone = alone,
 				 .arg = &course };
 
+	course.each.threads = 1;
 	bpk_signals_start(); /* before the first thread */
 	if (run_beside(&course, &line))
 		return;

@@ -143,10 +143,11 @@ static bool insert(struct bpk_damage *damage, size_t i, const struct bpk_damaged
 static bool add(struct bpk_damage *damage, const struct bpk_damaged *found)
 {
 	size_t i = find(damage, found->first);
-	struct bpk_damaged *at = damage->all + i;
+	struct bpk_damaged *at;
 
-	if (i == damage->count || at->first >= found->first + found->count)
+	if (i == damage->count || damage->all[i].first >= found->first + found->count)
 		return insert(damage, i, found);
+	at = &damage->all[i];
 	/* other pieces of this chunk failed, too: the first one tells */
 	if (at->first == found->first && found->piece < at->piece) {
 		free(at->report);
@@ -226,7 +227,7 @@ void bpk_damage_note_repeats(const struct bpk_flow *flow, uint64_t end)
 {
 	uint64_t number = flow->plan.first, count, first, raw_size;
 
-	for (; flow->damage->count > 0 && ++number<end; number += count> 0 ? count - 1 : 0) {
+	for (number++; flow->damage->count > 0 && number < end; number += bpk_max_u64(count, 1)) {
 		count = flow->in->repeats(flow->reader, number, &first, &raw_size);
 		count = bpk_min_u64(count, end - number);
 		if (count > 0 && is_listed(flow->damage, first) &&
