@@ -108,6 +108,19 @@ int bpk_fail_url_change(struct bpk_err *err)
 		"makes a local copy, and \"bpk convert -f FILE URL\" replaces it in a store");
 }
 
+/* A URL in a store is no directory there: say whether it is a file. */
+static int fail_no_folder(const char *path, struct bpk_err *err)
+{
+	struct bpk_source *source;
+	bool missing;
+
+	if (bpk_remote_open(path, &source, &missing, err) == 0) {
+		bpk_source_close(source);
+		return bpk_fail_url_change(err);
+	}
+	return missing ? bpk_fail(err, BPK_FAILED, "does not exist; create it with bpk pack") : -1;
+}
+
 /* Take a URL that names a directory in a store, with or without a slash behind. */
 static int take_url(struct bpk_archive *archive, struct bpk_err *err)
 {
@@ -119,7 +132,7 @@ static int take_url(struct bpk_archive *archive, struct bpk_err *err)
 	if (!is_folder && bpk_remote_has_folder(path, &is_folder, err) != 0)
 		return -1;
 	if (!is_folder)
-		return bpk_fail_url_change(err);
+		return fail_no_folder(path, err);
 	if (asprintf(&archive->url, "%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/") < 0) {
 		archive->url = NULL;
 		return bpk_fail_memory(err, strlen(path));

@@ -328,9 +328,10 @@ holds() {
     archives
     serve_archive
     bpk pack -q -o s3://b/x.blp raw
-    for path in s3://b/x.blp s3://b/none s3://b/x/chunks.b2frame; do
+    for path in s3://b/x.blp s3://b/x/chunks.b2frame; do
         refuses 1 "not changed in place; .bpk convert URL FILE. makes a local copy" bpk append "$path" more
     done
+    refuses 1 "s3://b/none: does not exist; create it with bpk pack" bpk append s3://b/none more
     refuses 1 "not changed in place" bpk write --at 0 s3://b/x/ more
     refuses 1 "not changed in place" bpk truncate --bytes 0 s3://b/x/
     refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1
