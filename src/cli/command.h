@@ -173,4 +173,9 @@ extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, 
 	&bpk_opt_connections, &bpk_opt_timeout, &bpk_opt_max_download, &bpk_opt_endpoint,          \
 		&bpk_opt_region, &bpk_opt_cache, &bpk_opt_cache_size
 
+/* The last rows of a command that works on whole contents. */
+#define BPK_OPTS_RUN                                                                               \
+	&bpk_opt_threads, &bpk_opt_memory_limit, &bpk_opt_quiet, &bpk_opt_verbose,                 \
+		&bpk_opt_progress, &bpk_opt_json, &bpk_opt_help
+
 #endif

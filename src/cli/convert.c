@@ -57,13 +57,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_force,
 	&bpk_opt_no_sync,
 	BPK_OPTS_REMOTE,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
+	BPK_OPTS_RUN,
 	NULL,
 };
 

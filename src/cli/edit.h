@@ -13,6 +13,10 @@
 
 extern const struct bpk_opt bpk_opt_wait, bpk_opt_no_lock, bpk_opt_copy, bpk_opt_journal_limit;
 
+/* The rows of every command that changes an archive in place. */
+#define BPK_OPTS_CHANGE                                                                            \
+	&bpk_opt_wait, &bpk_opt_no_lock, &bpk_opt_copy, &bpk_opt_journal_limit, &bpk_opt_no_sync
+
 /* The arguments as io takes them. */
 struct bpk_edit_options bpk_edited_options(const struct bpk_args *args);
 

@@ -22,19 +22,8 @@ static const struct bpk_opt opt_raw = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_raw,
-	&bpk_opt_format_read,
-	&bpk_opt_wait,
-	&bpk_opt_no_lock,
-	&bpk_opt_copy,
-	&bpk_opt_journal_limit,
-	&bpk_opt_no_sync,
-	&bpk_opt_quiet,
-	BPK_OPTS_REMOTE,
-	&bpk_opt_verbose,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&opt_raw,         &bpk_opt_format_read, BPK_OPTS_CHANGE, &bpk_opt_quiet, BPK_OPTS_REMOTE,
+	&bpk_opt_verbose, &bpk_opt_json,        &bpk_opt_help,   NULL,
 };
 
 static const struct meta_args defaults = { .common = BPK_ARGS_DEFAULTS };

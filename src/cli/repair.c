@@ -74,17 +74,10 @@ static const struct bpk_opt opt_drop_journal = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,       &opt_apply,
-	&opt_finish,       &opt_reseal,
-	&opt_in_place,     &opt_use_journal,
-	&opt_drop_journal, &bpk_opt_format_read,
-	&bpk_opt_wait,     &bpk_opt_no_lock,
-	&bpk_opt_output,   &bpk_opt_force,
-	&bpk_opt_no_sync,  BPK_OPTS_REMOTE,
-	&bpk_opt_threads,  &bpk_opt_memory_limit,
-	&bpk_opt_quiet,    &bpk_opt_verbose,
-	&bpk_opt_progress, &bpk_opt_json,
-	&bpk_opt_help,     NULL,
+	&opt_repack,      &opt_apply,       &opt_finish,       &opt_reseal,
+	&opt_in_place,    &opt_use_journal, &opt_drop_journal, &bpk_opt_format_read,
+	&bpk_opt_wait,    &bpk_opt_no_lock, &bpk_opt_output,   &bpk_opt_force,
+	&bpk_opt_no_sync, BPK_OPTS_REMOTE,  BPK_OPTS_RUN,      NULL,
 };
 
 static const struct repair_args defaults = {

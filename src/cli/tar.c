@@ -76,13 +76,9 @@ static const struct bpk_opt opt_force = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_list,         &opt_extract,       &opt_file,
-	&opt_directory,    &opt_raw,           &opt_date,
-	&bpk_opt_no_check, &bpk_opt_no_marker, &bpk_opt_max_output,
-	&opt_output,       &opt_force,         &bpk_opt_no_sync,
-	BPK_OPTS_REMOTE,   &bpk_opt_threads,   &bpk_opt_memory_limit,
-	&bpk_opt_quiet,    &bpk_opt_verbose,   &bpk_opt_progress,
-	&bpk_opt_json,     &bpk_opt_help,      NULL,
+	&opt_list,  &opt_extract,      &opt_file,          &opt_directory,      &opt_raw,
+	&opt_date,  &bpk_opt_no_check, &bpk_opt_no_marker, &bpk_opt_max_output, &opt_output,
+	&opt_force, &bpk_opt_no_sync,  BPK_OPTS_REMOTE,    BPK_OPTS_RUN,        NULL,
 };
 
 static const struct bpk_tar_args defaults = { .date = BPK_UNKNOWN };

@@ -120,4 +120,8 @@ void bpk_tally_tell(const struct bpk_shared *shared, const char *verb);
 extern const struct bpk_opt bpk_opt_recursive, bpk_opt_include, bpk_opt_exclude,
 	bpk_opt_files0_from, bpk_opt_shard, bpk_opt_update;
 
+/* The rows of every command that takes whole trees. */
+#define BPK_OPTS_TREE                                                                              \
+	&bpk_opt_recursive, &bpk_opt_include, &bpk_opt_exclude, &bpk_opt_files0_from, &bpk_opt_shard
+
 #endif

@@ -38,22 +38,9 @@ static const struct bpk_opt opt_frames = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_bytes,
-	&opt_items,
-	&opt_frames,
-	&bpk_opt_format_read,
-	&bpk_opt_slack,
-	&bpk_opt_wait,
-	&bpk_opt_no_lock,
-	&bpk_opt_copy,
-	&bpk_opt_journal_limit,
-	&bpk_opt_no_sync,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&opt_bytes,       &opt_items,      &opt_frames,           &bpk_opt_format_read,
+	&bpk_opt_slack,   BPK_OPTS_CHANGE, &bpk_opt_memory_limit, &bpk_opt_quiet,
+	&bpk_opt_verbose, &bpk_opt_json,   &bpk_opt_help,         NULL,
 };
 
 static const struct truncate_args defaults = { .common = BPK_ARGS_DEFAULTS };

@@ -92,31 +92,9 @@ static const struct bpk_opt opt_limit_rate = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,
-	&opt_heal,
-	&bpk_opt_recursive,
-	&bpk_opt_include,
-	&bpk_opt_exclude,
-	&bpk_opt_files0_from,
-	&bpk_opt_shard,
-	&opt_at_least,
-	&opt_state,
-	&opt_max_time,
-	&opt_max_age,
-	&opt_manifest,
-	&opt_since,
-	&bpk_opt_format_read,
-	&bpk_opt_no_marker,
-	BPK_OPTS_REMOTE,
-	&opt_limit_rate,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&opt_quick,         &opt_heal,       BPK_OPTS_TREE,   &opt_at_least, &opt_state,
+	&opt_max_time,      &opt_max_age,    &opt_manifest,   &opt_since,    &bpk_opt_format_read,
+	&bpk_opt_no_marker, BPK_OPTS_REMOTE, &opt_limit_rate, BPK_OPTS_RUN,  NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */

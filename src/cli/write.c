@@ -23,24 +23,8 @@ static const struct bpk_opt opt_at = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_at,
-	&bpk_opt_format_read,
-	&bpk_opt_digits,
-	&bpk_opt_level_of_archive,
-	&bpk_opt_slack,
-	&bpk_opt_wait,
-	&bpk_opt_no_lock,
-	&bpk_opt_copy,
-	&bpk_opt_journal_limit,
-	&bpk_opt_no_sync,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&opt_at,        &bpk_opt_format_read, &bpk_opt_digits, &bpk_opt_level_of_archive,
+	&bpk_opt_slack, BPK_OPTS_CHANGE,      BPK_OPTS_RUN,    NULL,
 };
 
 static const struct write_args defaults = { .common = BPK_ARGS_DEFAULTS };
