@@ -32,8 +32,8 @@ void bpk_complete_put_words(FILE *out, const struct bpk_opt *opt);
 /* True if the command takes archives before all other files. */
 bool bpk_complete_takes_archives(const struct bpk_command *command);
 
-/* Put the suffixes of the files that it takes, without their dots. Simulation files are known by their
- * content; these are the usual names. */
+/* Put the suffixes of the files that the command takes, without their dots. Simulation files are
+ * known by their content; these are the usual names. */
 void bpk_complete_put_suffixes(FILE *out, const struct bpk_command *command);
 
 /* Put the program's commands, with blanks between them. */

@@ -1,4 +1,4 @@
-/* bpk pack: one input becomes one archive. Called by pack.c and append.c. */
+/* bpk pack: one input becomes one archive. Called by pack.c and append_follow.c. */
 #include "cli/pack.h"
 
 #include <inttypes.h>
