@@ -63,7 +63,7 @@ void bpk_archive_close(struct bpk_archive *archive)
 static int find_real(const char *name, char **real, struct bpk_err *err)
 {
 	*real = realpath(name, NULL);
-	if (*real != NULL || bpk_is_missing(errno) || errno == EACCES || errno == ENAMETOOLONG)
+	if (*real != NULL || bpk_is_absent(errno) || errno == EACCES)
 		return 0;
 	return bpk_fail_errno(err, errno, "%s: cannot stat", name);
 }

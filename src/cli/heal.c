@@ -51,11 +51,9 @@ static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *sid
 /* True if the archive's file was not written since its parity file was made, by its time. */
 static bool is_as_then(const struct bpk_side *side, const char *path)
 {
-	struct timespec then = bpk_parity_time(side->parity);
 	struct stat now;
 
-	return stat(path, &now) == 0 && now.st_mtim.tv_sec == then.tv_sec &&
-	       now.st_mtim.tv_nsec == then.tv_nsec &&
+	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 

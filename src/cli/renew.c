@@ -46,15 +46,6 @@ void bpk_renewal_note(void *arg, uint64_t offset, uint64_t size)
 	grown[renewal->count++] = (struct bpk_parity_range){ offset, size };
 }
 
-/* True if the parity is that of the archive before the change. */
-static bool was_current(const struct bpk_parity *parity, const struct stat *before)
-{
-	struct timespec then = bpk_parity_time(parity);
-
-	return bpk_parity_size(parity) == (uint64_t)before->st_size &&
-	       then.tv_sec == before->st_mtim.tv_sec && then.tv_nsec == before->st_mtim.tv_nsec;
-}
-
 static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
 		 struct bpk_side *side, struct bpk_err *err)
 {
@@ -73,7 +64,8 @@ static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *sha
 	uint64_t size;
 	int rc;
 
-	if (!was_current(side->parity, &renewal->before)) {
+	if (!bpk_side_is_current(side, &renewal->before) ||
+	    bpk_parity_size(side->parity) != (uint64_t)renewal->before.st_size) {
 		bpk_note(renewal->path, "its parity was of another state before this change, and "
 					"stays so; bpk parity renews it");
 		return 0;
@@ -143,7 +135,7 @@ static bool may_have_side(const char *path)
 
 	if ((size_t)snprintf(name, sizeof name, "%s" BPK_PARITY_SUFFIX, path) >= sizeof name)
 		return false;
-	return lstat(name, &found) == 0 || !(errno == ENOENT || errno == ENAMETOOLONG);
+	return lstat(name, &found) == 0 || !bpk_is_absent(errno);
 }
 
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,

@@ -156,6 +156,13 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 	return 0;
 }
 
+bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
+{
+	struct timespec then = bpk_parity_time(side->parity);
+
+	return archive->st_mtim.tv_sec == then.tv_sec && archive->st_mtim.tv_nsec == then.tv_nsec;
+}
+
 int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;

@@ -36,7 +36,7 @@ static bool is_missing(const char *path)
 {
 	struct stat found;
 
-	return stat(path, &found) != 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+	return stat(path, &found) != 0 && bpk_is_missing(errno);
 }
 
 /* A part of name before a colon is a file: it may be a member of a tar. */

@@ -22,6 +22,11 @@ bool bpk_is_missing(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
 }
 
+bool bpk_is_absent(int errnum)
+{
+	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
+}
+
 int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err)
 {
 	*there = stat(path, found) == 0;

@@ -220,6 +220,9 @@ static inline bool bpk_same_file(const struct stat *a, const struct stat *b)
  * the question open and is reported. */
 bool bpk_is_missing(int errnum);
 
+/* The same, and for a name that is too long to be that of a file. */
+bool bpk_is_absent(int errnum);
+
 /* Fail with BPK_FAILED, "changed while it was read". Returns -1. */
 int bpk_fail_changed(struct bpk_err *err);
 

@@ -44,12 +44,6 @@ static int open_file(const char *path, struct bpk_source **source, struct bpk_er
 	return rc < 0 ? -1 : 0;
 }
 
-/* A path that is too long for a file's name may still be PATH:NAME. */
-static bool is_no_file(int errnum)
-{
-	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
-}
-
 /* Open a file that may be a tar. Returns 1 if there is no such file. */
 static int open_tar(const char *tar, struct bpk_source **source, struct bpk_err *err)
 {
@@ -62,7 +56,7 @@ static int open_tar(const char *tar, struct bpk_source **source, struct bpk_err 
 		return missing ? 1 : rc;
 	}
 	if (stat(tar, &found) != 0)
-		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot stat");
+		return bpk_is_absent(errno) ? 1 : bpk_fail_errno(err, errno, "cannot stat");
 	return S_ISREG(found.st_mode) ? bpk_source_open(tar, source, err) : 1;
 }
 
@@ -117,12 +111,12 @@ static int open_missing(const char *path, int errnum, struct bpk_place *place, s
 {
 	int rc = 1;
 
-	if (is_no_file(errnum))
+	if (bpk_is_absent(errnum))
 		rc = open_member(path, 0, place, err);
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;
-	if (strstr(path, "://") != NULL && is_no_file(errnum))
+	if (strstr(path, "://") != NULL && bpk_is_absent(errnum))
 		return bpk_fail(
 			err, BPK_FAILED,
 			"there is no such file, and URLs begin with http://, https:// or s3://");

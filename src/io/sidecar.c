@@ -50,12 +50,6 @@ bool bpk_sidecar_is_name(const char *name)
 
 /* ---- Opening ---- */
 
-/* A name too long for a sidecar has none. */
-static bool is_no_sidecar(int errnum)
-{
-	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
-}
-
 /* Returns a descriptor, or -1 with errno. */
 static int open_file(const char *path, bool is_directory, int flags, struct bpk_err *err)
 {
@@ -100,7 +94,7 @@ int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **s
 	if (fd >= 0)
 		return wrap(fd, sidecar, err);
 	/* a file that this user may not read cannot be locked; reading goes on without it */
-	if (is_no_sidecar(errno) || errno == EACCES)
+	if (bpk_is_absent(errno) || errno == EACCES)
 		return 0;
 	return bpk_fail_errno(err, errno, BPK_SIDECAR ": cannot open");
 }

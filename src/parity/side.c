@@ -293,7 +293,7 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 
 	*ours = false;
 	*there = lstat(path, &found) == 0;
-	if (!*there && (bpk_is_missing(errno) || errno == ENAMETOOLONG))
+	if (!*there && bpk_is_absent(errno))
 		return 0; /* a name as long as the archive's allows none beside it */
 	if (!*there)
 		return bpk_fail_errno(err, errno, "cannot look");

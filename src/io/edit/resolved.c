@@ -44,7 +44,7 @@ static int fail_find(struct bpk_resolved *resolved, int errnum, const char *acti
 {
 	bpk_resolved_clear(resolved);
 	bpk_fail_errno(err, errnum, "%s", action);
-	return bpk_is_missing(errnum) || errnum == EACCES || errnum == ENAMETOOLONG ? 1 : -1;
+	return bpk_is_absent(errnum) || errnum == EACCES ? 1 : -1;
 }
 
 struct bpk_resolved bpk_resolved_in(int folder, const char *name)
