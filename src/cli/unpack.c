@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/operands.h"
 #include "cli/share.h"
+#include "cli/side.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -310,6 +311,24 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 
 /* ---- one file ---- */
 
+/* Remove the parity file beside an archive that --rm has removed. That of an archive behind a link
+ * has another name, and stays as the archive does. */
+static int remove_side(const char *path, struct bpk_err *err)
+{
+	char *name = bpk_parity_name(path, err);
+	struct stat found;
+	bool there = true;
+	int rc = name == NULL ? -1 : bpk_path_look(path, &found, &there, err);
+
+	if (rc == 0 && !there && bpk_side_is(name) && lstat(name, &found) == 0) {
+		rc = bpk_remove_source(name, &found, err);
+		if (rc != 0)
+			bpk_err_subject(err, "%s", name);
+	}
+	free(name);
+	return rc;
+}
+
 static void unpack_one(void *arg, const char *path)
 {
 	const struct unpack_args *args = arg;
@@ -327,6 +346,8 @@ static void unpack_one(void *arg, const char *path)
 	broken = rc < 0 && err.kind == BPK_CORRUPT && transfer.draft != NULL;
 	if (rc == 0)
 		rc = bpk_transfer_keep(&transfer, &err);
+	if (rc == 0 && args->shared.remove && !bpk_share_assists())
+		rc = remove_side(path, &err);
 	if (rc == 0) {
 		if (!in.unfinished)
 			bpk_results_release(&args->shared);

@@ -246,6 +246,25 @@ protected() {
     same d/a.blp good
 }
 
+@test "unpack --rm: the parity file goes after its archive, and no other file does" {
+    protected a.blp 60000
+    protected b.blp 60000
+    echo mine >c.blp.bpp
+    cp b.blp c.blp
+    ln -s b.blp link.blp
+    quietly bpk unpack -q --rm a.blp
+    [ ! -e a.blp ] && [ ! -e a.blp.bpp ]
+    quietly bpk unpack -q b.blp
+    [ -e b.blp ] && [ -e b.blp.bpp ]
+    quietly bpk unpack -q --rm c.blp
+    [ ! -e c.blp ] && [ -e c.blp.bpp ]
+    rot b.blp $((size / 2)) 1
+    ends 2 bpk unpack -q -f --rm b.blp
+    [ -e b.blp ] && [ -e b.blp.bpp ]
+    bpk unpack -q -f --rm link.blp || :
+    [ -e b.blp ] && [ -e b.blp.bpp ]
+}
+
 @test "verify --heal is killed at any call, and the next one heals" {
     need_strace
     protected a.blp 60000
