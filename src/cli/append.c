@@ -227,8 +227,9 @@ const struct bpk_command bpk_command_append = {
 	.summary = "add raw data to an archive, or a frame to a GSD file",
 	.description =
 		"Packs each FILE, or standard input, behind the content of ARCHIVE, with the "
-		"settings of the archive. All data is added, or none. With --follow it packs a "
-		"growing file, while others read the archive. GSD files appended to an archive of "
+		"settings of the archive. All data is added, or none. ARCHIVE may be a directory "
+		"in a store: s3://BUCKET/NAME/. With --follow it packs a growing file, while "
+		"others read the archive. GSD files appended to an archive of "
 		"one keep their frames, not their bytes, unless --bytes is given. If ARCHIVE is a "
 		"raw GSD file, each "
 		"operand is NAME=FILE.npy, and all of them are one frame.",
