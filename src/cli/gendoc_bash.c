@@ -47,6 +47,7 @@ static void put_bash_operands(FILE *out, const struct bpk_command *command)
 
 static void put_bash_command(FILE *out, const struct bpk_command *command)
 {
+	const char *number = bpk_complete_archive_first(command);
 	bool first = true;
 
 	fprintf(out, "\t%s)\n\t\tcase $before in\n", command->name == NULL ? "''" : command->name);
@@ -63,8 +64,8 @@ static void put_bash_command(FILE *out, const struct bpk_command *command)
 	fputs("'\n", out);
 	if (command->words != NULL)
 		fprintf(out, "\t\twords='%s'\n", command->words);
-	if (command->operands == OPERANDS_ARCHIVE_FIRST)
-		fprintf(out, "\t\tfirst=%d\n", command->words == NULL ? 1 : 2);
+	if (number != NULL)
+		fprintf(out, "\t\tfirst=%s\n", number);
 	put_bash_operands(out, command);
 }
 

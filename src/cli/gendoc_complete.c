@@ -53,6 +53,13 @@ bool bpk_complete_takes_archives(const struct bpk_command *command)
 	       command->operands == OPERANDS_ARCHIVE_FIRST;
 }
 
+const char *bpk_complete_archive_first(const struct bpk_command *command)
+{
+	if (command->operands != OPERANDS_ARCHIVE_FIRST)
+		return NULL;
+	return command->words == NULL ? "1" : "2";
+}
+
 void bpk_complete_put_suffixes(FILE *out, const struct bpk_command *command)
 {
 	for (size_t i = 0; bpk_formats[i] != NULL; i++) {

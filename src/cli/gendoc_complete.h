@@ -32,6 +32,10 @@ void bpk_complete_put_words(FILE *out, const struct bpk_opt *opt);
 /* True if the command takes archives before all other files. */
 bool bpk_complete_takes_archives(const struct bpk_command *command);
 
+/* The number of the operand that alone is an archive: "1", or "2" behind a word; NULL if any
+ * operand may be one, or none. */
+const char *bpk_complete_archive_first(const struct bpk_command *command);
+
 /* Put the suffixes of the files that the command takes, without their dots. Simulation files are
  * known by their content; these are the usual names. */
 void bpk_complete_put_suffixes(FILE *out, const struct bpk_command *command);

@@ -100,18 +100,14 @@ static void put_fish_option(FILE *out, const struct bpk_command *command, const 
 /* fish offers files unless a rule forbids it. */
 static void put_fish_operands(FILE *out, const struct bpk_command *command)
 {
-	const char *name = bpk_program->name;
+	const char *name = bpk_program->name, *number = bpk_complete_archive_first(command);
 
 	if (command->words != NULL)
 		fprintf(out, "complete -c %s -n '__bpk_is %s 1' -f -a '%s'\n", name, command->name,
 			command->words);
 	if (bpk_complete_takes_archives(command)) {
-		const char *number = command->operands != OPERANDS_ARCHIVE_FIRST ? ""
-				     : command->words == NULL                    ? " 1"
-										 : " 2";
-
-		fprintf(out, "complete -c %s -n '__bpk_is %s%s; and __bpk_archives ", name,
-			command->name, number);
+		fprintf(out, "complete -c %s -n '__bpk_is %s%s%s; and __bpk_archives ", name,
+			command->name, number != NULL ? " " : "", number != NULL ? number : "");
 		bpk_complete_put_suffixes(out, command);
 		fputs(" >/dev/null' -f -a '(__bpk_archives ", out);
 		bpk_complete_put_suffixes(out, command);

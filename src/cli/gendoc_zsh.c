@@ -92,19 +92,18 @@ static void put_zsh_option(FILE *out, const struct bpk_opt *opt)
 
 static void put_zsh_operands(FILE *out, const struct bpk_command *command)
 {
+	const char *number = bpk_complete_archive_first(command);
+
 	if (bpk_complete_takes_archives(command)) {
-		fprintf(out, "\t\t\t'%s:archive:_bpk_archives - ",
-			command->operands != OPERANDS_ARCHIVE_FIRST ? "*"
-			: command->words == NULL                    ? "1"
-								    : "2");
+		fprintf(out, "\t\t\t'%s:archive:_bpk_archives - ", number != NULL ? number : "*");
 		bpk_complete_put_suffixes(out, command);
-		fputs(command->operands == OPERANDS_ARCHIVE_FIRST ? "' \\\n" : "' ;;\n", out);
+		fputs(number != NULL ? "' \\\n" : "' ;;\n", out);
 	}
 	if (command->operands == OPERANDS_COMMANDS)
 		fprintf(out, "\t\t\t'1:command:_%s_commands' ;;\n", bpk_complete_identifier());
 	else if (command->operands == OPERANDS_NONE)
 		fputs("\t\t\t'*: : ' ;;\n", out);
-	else if (command->operands == OPERANDS_FILES || command->operands == OPERANDS_ARCHIVE_FIRST)
+	else if (command->operands == OPERANDS_FILES || number != NULL)
 		fputs("\t\t\t'*:file:_files' ;;\n", out);
 }
 
