@@ -108,6 +108,11 @@ int bpk_fail_url_change(struct bpk_err *err)
 		"makes a local copy, and \"bpk convert -f FILE URL\" replaces it in a store");
 }
 
+int bpk_fail_no_archive(struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "does not exist; create it with bpk pack");
+}
+
 /* A URL in a store is no directory there: say whether it is a file. */
 static int fail_no_folder(const char *path, struct bpk_err *err)
 {
@@ -118,7 +123,7 @@ static int fail_no_folder(const char *path, struct bpk_err *err)
 		bpk_source_close(source);
 		return bpk_fail_url_change(err);
 	}
-	return missing ? bpk_fail(err, BPK_FAILED, "does not exist; create it with bpk pack") : -1;
+	return missing ? bpk_fail_no_archive(err) : -1;
 }
 
 /* Take a URL that names a directory in a store, with or without a slash behind. */

@@ -69,7 +69,6 @@ static int create_archive(const struct bpk_append_args *args, const char *path, 
 	shared->verbose = 0;
 	shared->json = false;
 	shared->format = NULL;
-	bpk_signals_start();
 	bpk_pack_one(&pack, nothing);
 	return 0;
 }
