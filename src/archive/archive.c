@@ -102,46 +102,53 @@ int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *fil
 
 int bpk_fail_url_change(struct bpk_err *err)
 {
-	return bpk_fail(
-		err, BPK_FAILED,
-		"is a URL, whose file is not changed in place; \"bpk convert URL FILE\" "
-		"makes a local copy, and \"bpk convert -f FILE URL\" replaces it in a store");
+	return bpk_fail(err, BPK_FAILED,
+			"is a URL, whose file is not changed in place; bpk-remote(7), WRITING, "
+			"shows how to replace it");
 }
 
-int bpk_fail_no_archive(struct bpk_err *err)
+static int fail_no_folder(struct bpk_err *err)
 {
-	return bpk_fail(err, BPK_FAILED, "does not exist; create it with bpk pack");
+	return bpk_fail(err, BPK_FAILED,
+			"no sparse frame or chunked directory is there, and append adds only to "
+			"these in a store; create one with bpk pack -F b2sparse -o URL");
 }
 
-/* A URL in a store is no directory there: say whether it is a file. */
-static int fail_no_folder(const char *path, struct bpk_err *err)
+static int fail_no_append(struct bpk_err *err)
 {
-	struct bpk_source *source;
-	bool missing;
-
-	if (bpk_remote_open(path, &source, &missing, err) == 0) {
-		bpk_source_close(source);
-		return bpk_fail_url_change(err);
-	}
-	return missing ? bpk_fail_no_archive(err) : -1;
+	return bpk_fail(err, BPK_FAILED,
+			"is no URL of a sparse frame or chunked directory in a store, and append "
+			"adds only to these; bpk-remote(7), WRITING, shows how to replace a file");
 }
 
-/* Take a URL that names a directory in a store, with or without a slash behind. */
+/* Take a URL that names a directory in a store, with or without slashes behind. Where listings are
+ * denied, one with a slash is taken by its word. */
 static int take_url(struct bpk_archive *archive, struct bpk_err *err)
 {
 	const char *path = archive->path;
-	bool is_folder = bpk_remote_is_folder(path);
+	size_t size = strlen(path), given = size;
+	bool has = true;
 
-	if (!bpk_path_is_s3(path) || !archive->options.only_adds)
+	if (!archive->options.only_adds)
 		return bpk_fail_url_change(err);
-	if (!is_folder && bpk_remote_has_folder(path, &is_folder, err) != 0)
-		return -1;
-	if (!is_folder)
-		return fail_no_folder(path, err);
-	if (asprintf(&archive->url, "%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/") < 0) {
+	if (!bpk_path_is_s3(path))
+		return fail_no_append(err);
+	while (size > strlen("s3://") && path[size - 1] == '/')
+		size--;
+	if (asprintf(&archive->url, "%.*s/", (int)size, path) < 0) {
 		archive->url = NULL;
-		return bpk_fail_memory(err, strlen(path));
+		return bpk_fail_memory(err, size);
 	}
+	archive->url[size] = '\0';
+	if (!bpk_remote_is_folder(archive->url) &&
+	    bpk_remote_has_folder(archive->url, &has, size == given ? err : NULL) != 0) {
+		if (size == given)
+			return -1;
+		has = true;
+	}
+	if (!has)
+		return fail_no_folder(err);
+	archive->url[size] = '/';
 	archive->path = archive->url;
 	return 0;
 }

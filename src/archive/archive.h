@@ -77,9 +77,6 @@ void bpk_archive_close(struct bpk_archive *archive);
 /* Fail with BPK_FAILED: the file of a URL is not changed in place, and how else. Returns -1. */
 int bpk_fail_url_change(struct bpk_err *err);
 
-/* Fail with BPK_FAILED: the archive does not exist, and how to create it. Returns -1. */
-int bpk_fail_no_archive(struct bpk_err *err);
-
 /* Put the archive's name in front of a report. Returns -1. */
 int bpk_archive_subject(const struct bpk_archive *archive, struct bpk_err *err);
 

@@ -35,14 +35,15 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 	return judge_opening(in, err);
 }
 
-/* The URL of a directory without its last slash names another object. */
+/* The URL of a directory without its last slash names another file. A store knows the directory,
+ * a web server does not. */
 static void add_hint(const char *path, struct bpk_err *err)
 {
 	const struct bpk_format *promised = bpk_format_of_suffix(path);
 	struct bpk_err plain;
 
 	if (err != NULL && promised != NULL && promised->is_directory && bpk_path_is_url(path) &&
-	    !bpk_ends_with(path, "/")) {
+	    !bpk_path_is_s3(path) && !bpk_ends_with(path, "/")) {
 		plain = *err;
 		bpk_fail(err, plain.kind, "%s; the URL of a directory ends with /", plain.text);
 	}

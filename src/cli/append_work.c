@@ -212,8 +212,7 @@ static int open_archive(struct bpk_edited *edited, const struct bpk_append_args 
 	edited->archive.options.any_bytes = args->bytes;
 	if (rc == 0 || err->kind != BPK_FAILED || !bpk_append_is_missing(path))
 		return rc;
-	bpk_fail_no_archive(err);
-	return bpk_err_subject(err, "%s", path);
+	return bpk_fail(err, BPK_FAILED, "%s: does not exist; create it with bpk pack", path);
 }
 
 /* As bpk_append_once, with room for the archive. */

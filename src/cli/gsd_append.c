@@ -36,9 +36,14 @@ static bool is_missing(const char *path)
 int bpk_gsd_append_wants(const char *path, const struct bpk_gsd_frame_args *frame, bool *wants,
 			 struct bpk_err *err)
 {
+	bool is_named = (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || frame->schema != NULL;
+
+	if (bpk_path_is_url(path) && is_named)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: is a URL; frames are added to GSD files on a disk alone", path);
 	if (!is_missing(path))
 		return bpk_path_is_gsd(path, wants, err);
-	*wants = (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || frame->schema != NULL;
+	*wants = is_named && !bpk_path_is_url(path);
 	return 0;
 }
 

@@ -123,6 +123,14 @@ static int open_missing(const char *path, int errnum, struct bpk_place *place, s
 	return bpk_fail_errno(err, errnum, "cannot open");
 }
 
+/* True if a store has files below path, as far as it tells. */
+static bool has_folder(const char *path)
+{
+	bool has = false;
+
+	return bpk_remote_has_folder(path, &has, NULL) == 0 && has;
+}
+
 static int open_url(const char *path, struct bpk_place *place, struct bpk_err *err)
 {
 	const char *host = strstr(path, "://") + 3;
@@ -145,6 +153,8 @@ static int open_url(const char *path, struct bpk_place *place, struct bpk_err *e
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;
+	if (missing && has_folder(path))
+		return bpk_fail(err, BPK_FAILED, "is a directory in the store; write %s/", path);
 	return bpk_fail(err, why.kind, "%s", why.text);
 }
 

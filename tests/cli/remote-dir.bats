@@ -329,9 +329,14 @@ holds() {
     serve_archive
     bpk pack -q -o s3://b/x.blp raw
     for path in s3://b/x.blp s3://b/x/chunks.b2frame; do
-        refuses 1 "not changed in place; .bpk convert URL FILE. makes a local copy" bpk append "$path" more
+        refuses 1 "append adds only to these" bpk append "$path" more
     done
-    refuses 1 "s3://b/none: does not exist; create it with bpk pack" bpk append s3://b/none more
+    refuses 1 "s3://b/none: no sparse frame or chunked directory is there, .*; create one with bpk pack -F b2sparse" bpk append s3://b/none more
+    refuses 1 "s3://b/none/: no sparse frame or chunked directory is there" bpk append s3://b/none/ more
+    refuses 1 "is a directory in the store; write s3://b/x/$" bpk info s3://b/x
+    refuses 1 "s3://b/f.gsd: is a URL; frames are added to GSD files on a disk alone" bpk append s3://b/f.gsd --schema hoomd --step 0
+    [ ! -e d/b/f.gsd ]
+    refuses 64 "a URL without a bucket" bpk append s3:// more
     refuses 1 "not changed in place" bpk write --at 0 s3://b/x/ more
     refuses 1 "not changed in place" bpk truncate --bytes 0 s3://b/x/
     refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1

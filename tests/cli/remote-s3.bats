@@ -97,7 +97,7 @@ reads_as() {
     refuses 1 "s3://b/y.blp: does not exist$" bpk verify s3://b/y.blp
     refuses 1 "s3://b/y/: does not exist" bpk verify s3://b/y/
     refuses 1 "s3://b/y: does not exist" bpk verify -r s3://b/y
-    refuses 1 "s3://b/x.b2s: does not exist; the URL of a directory ends with /" bpk verify s3://b/x.b2s
+    refuses 1 "s3://b/x.b2s: is a directory in the store; write s3://b/x.b2s/$" bpk verify s3://b/x.b2s
     refuses 1 "s3://b/deep/: is a directory, expected an archive" bpk verify s3://b/deep/
     refuses 1 "the tar s3://b/run:1.tar has no member y" bpk verify s3://b/run:1.tar:y
     refuses 64 "without a bucket" bpk verify s3:///x.blp
@@ -105,7 +105,7 @@ reads_as() {
     refuses 64 "is no name of a region" bpk verify --region "x/y" s3://b/x.blp
     refuses 64 "expected http://HOST or https://HOST" bpk verify --endpoint ftp://x s3://b/x.blp
     refuses 64 "a user's name" bpk verify --endpoint http://a:b@c s3://b/x.blp
-    refuses 1 "is a URL, whose file is not changed in place" bpk append s3://b/x.blp raw
+    refuses 1 "append adds only to these" bpk append s3://b/x.blp raw
     rm d/b/x.b2s/00000003.chunk
     refuses 2 "00000003.chunk: is missing" bpk verify s3://b/x.b2s/
     : >d/b/blaze.blpd/.bpkj

@@ -115,10 +115,10 @@ results() {
     leaves_one 1 "no such bucket" bpk pack -o s3://none/x.blp less
     leaves_one 1 "no such bucket" bpk pack -o s3://none/x.blp raw
     AWS_SECRET_ACCESS_KEY=wr/ong leaves_one 1 "403 Forbidden" bpk pack -f -o s3://b/y.blp less
-    refuses 1 "not changed in place; .bpk convert URL FILE. makes a local copy" bpk append s3://b/x.blp raw
-    refuses 1 "not changed in place; .bpk convert" bpk write --at 0 s3://b/x.blp less
-    refuses 1 "not changed in place; .bpk convert" bpk meta set s3://b/x.blp a=1
-    refuses 1 "not changed in place; .bpk convert" bpk repair --in-place s3://b/x.blp
+    refuses 1 "append adds only to these" bpk append s3://b/x.blp raw
+    refuses 1 "not changed in place; bpk-remote.7., WRITING" bpk write --at 0 s3://b/x.blp less
+    refuses 1 "not changed in place; bpk-remote.7., WRITING" bpk meta set s3://b/x.blp a=1
+    refuses 1 "not changed in place; bpk-remote.7., WRITING" bpk repair --in-place s3://b/x.blp
     refuses 1 "not changed in place; name the result with --output" bpk repair --repack s3://b/x.blp
     bpk pack -v -t 4 -f -o s3://b/x.blp less 2>"$err"
     says "network: 2 requests, 0 B received, sent 2"

@@ -172,7 +172,7 @@ judge() { # FAULT
     archives
     serve d
     ends 1 bpk append "$url/x.blp" raw
-    says "is a URL, whose file is not changed in place"
+    says "append adds only to these"
     ends 64 bpk unpack --rm "$url/x.blp"
     says "a URL cannot be removed"
     ends 64 bpk info "http://me:secret@127.0.0.1/x.blp"

@@ -84,7 +84,8 @@ static int explain_member(const struct bpk_upload *upload, unsigned status, bool
 		return -1;
 	return bpk_fail(err, BPK_FAILED,
 			"is there already: another command is writing it, or one that was killed "
-			"left it");
+			"left it%s",
+			upload->is_added ? "; append again" : "");
 }
 
 static int explain(const struct bpk_upload *upload, const struct bpk_reply *reply,

@@ -188,6 +188,7 @@ int bpk_objects_begin(struct bpk_objects *objects, const char *name, const char 
 		bpk_upload_free(upload);
 		return -1;
 	}
+	upload->is_added = objects->pivot_tag != NULL;
 	upload->next = objects->open;
 	objects->open = upload;
 	objects->is_kept = false;

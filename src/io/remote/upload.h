@@ -73,6 +73,7 @@ struct bpk_upload {
 	bool overwrite;
 	const char *remedy; /* for "already exists"; or NULL */
 	bool is_member;     /* a file of a directory (objects.h), which cleans up */
+	bool is_added;      /* to a directory that is there */
 	unsigned connections;
 	struct bpk_cleanup cleanup;
 	struct bpk_upload *next; /* of a directory's open files; guarded by the cleanup lock */
