@@ -40,7 +40,8 @@ int bpk_gsd_append_wants(const char *path, const struct bpk_gsd_frame_args *fram
 
 	if (bpk_path_is_url(path) && is_named)
 		return bpk_fail(err, BPK_FAILED,
-				"%s: is a URL; frames are added to GSD files on a disk alone", path);
+				"%s: is a URL; frames are added to GSD files on a disk alone",
+				path);
 	if (!is_missing(path))
 		return bpk_path_is_gsd(path, wants, err);
 	*wants = is_named && !bpk_path_is_url(path);
