@@ -45,6 +45,47 @@ list_of() { getfacl -cn --omit-header "$1" | sed '/^$/d; s/\t.*//' | tr '\n' ' '
     [ "$(mode_of d/meta/sizes)" = 600 ]
 }
 
+# Owner, group, mode, access list and attributes of users of a file.
+rights_of() {
+    stat -c '%u %g %a' "$1"
+    getfacl -cn --omit-header "$1"
+    ! command -v getfattr >/dev/null || getfattr -d "$1" | tail -n +2
+}
+
+# COMMAND OPTION...: c.blp is changed in a copy that takes its place. Killed at any call, and in the end, it has all rights.
+copies_rights() {
+    local rights count n
+    cp --preserve=all c.blp first
+    rights=$(rights_of c.blp)
+    "$nth" -o calls "$BPK" "$@"
+    count=$(wc -l <calls)
+    [ "$(stat -c %i c.blp)" != "$(stat -c %i first)" ]
+    for ((n = 1; n <= count; n++)); do
+        cp --preserve=all first second
+        mv second c.blp
+        quietly "$nth" -n $n -a after "$BPK" "$@" || :
+        [ "$(rights_of c.blp)" = "$rights" ] || die "$*, killed after call $n: $(rights_of c.blp)"
+        rm -f .c.blp.bpk-*
+    done
+}
+
+@test "a changed copy has all rights of the old archive before it has its name" {
+    need_acl
+    need_nth
+    setfacl -b a
+    bpk pack -q -z 64K -o c.blp a
+    head -c 1000 a >more
+    [ "$(id -u)" != 0 ] || chown 65533:65532 c.blp
+    chmod 664 c.blp
+    setfattr -n user.origin -v 'run 7' c.blp 2>/dev/null || :
+    umask 077
+    copies_rights append -q --copy c.blp more
+    copies_rights write -q --copy --at 0 c.blp more
+    setfacl --set u::rw,g::-,u:65534:rw,m::rw,o::- c.blp
+    copies_rights append -q --copy c.blp more
+    copies_rights truncate -q --copy --bytes 5000 c.blp
+}
+
 @test "an archive made for a file that is followed gives nobody more than the file" {
     need_acl
     umask 0

@@ -39,15 +39,6 @@ static int lock_draft(const struct bpk_draft *draft, int *fd, struct bpk_err *er
 	return bpk_lock_need(*fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, true, NULL, err);
 }
 
-/* Give the whole mode of the old file if the new one has the same owner and group. */
-static void give_mode(int fd, const struct stat *old)
-{
-	struct stat found;
-
-	if (fstat(fd, &found) == 0 && found.st_uid == old->st_uid && found.st_gid == old->st_gid)
-		(void)fchmod(fd, old->st_mode & 0777);
-}
-
 /* Continue the edit with the file fd, which has the name now. Takes fd. */
 static int adopt(struct bpk_edit *edit, int fd, struct bpk_err *err)
 {
@@ -68,26 +59,19 @@ static int adopt(struct bpk_edit *edit, int fd, struct bpk_err *err)
 	return 0;
 }
 
-/* Keep draft, whose descriptor is also fd; the old file has no journal any more. */
-static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct bpk_err *err)
+/* Keep draft; the old file has no journal any more. */
+static int keep(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err)
 {
-	struct stat old, like;
-	int rc;
+	struct stat like;
 
-	if (fstat(edit->fd, &old) != 0) {
+	if (fstat(edit->fd, &like) != 0) {
 		bpk_draft_drop(draft);
 		return bpk_fail_errno(err, errno, "fstat");
 	}
-	old.st_mode = bpk_acl_mode(edit->fd, old.st_mode);
-	bpk_acl_give(fd, old.st_uid);
-	like = old;
+	like.st_mode = bpk_acl_mode(edit->fd, like.st_mode);
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
 	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL);
-	(void)bpk_draft_copy_attributes(edit->fd, fd);
-	rc = bpk_draft_keep(draft, &like, err);
-	give_mode(fd, &old);
-	(void)bpk_acl_copy(edit->fd, fd, &old, 0);
-	return rc;
+	return bpk_draft_keep(draft, &like, err);
 }
 
 /* Rename draft over the file; takes it. */
@@ -100,7 +84,7 @@ static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_er
 		bpk_draft_drop(draft);
 		goto fail;
 	}
-	if (keep(edit, draft, fd, err) != 0) {
+	if (keep(edit, draft, err) != 0) {
 		if (bpk_resolved_is(&edit->resolved, fd, &same, NULL) != 0 || !same)
 			goto fail;
 		/* it has the name, but its folder could not be synced */

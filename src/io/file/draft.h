@@ -33,7 +33,9 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 /*
  * The draft replaces the open file fd, whose writer lock the caller holds and which is settled. To
  * keep it fails with BPK_FAILED when the name does not lead to fd any more, or when the file has
- * changed since seen (NULL: may have changed). fd is borrowed until then.
+ * changed since seen (NULL: may have changed). Before it gets the name the draft gets that file's
+ * attributes of users and access list, and the mode of like without regard to the umask. fd is
+ * borrowed until then.
  */
 void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen);
 
@@ -61,9 +63,5 @@ void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops 
 /* The descriptor of a draft that is a file, open for reading and writing, for callers that write to
  * it themselves. The draft closes it. */
 int bpk_draft_descriptor(const struct bpk_draft *draft);
-
-/* Copy the attributes of users (user.NAME, xattr(7)). False if some could not be copied though the
- * file system of the copy has attributes. */
-bool bpk_draft_copy_attributes(int from, int to);
 
 #endif

@@ -1,5 +1,5 @@
 /* The attributes and the access list that a result takes over from its input. Called by cli through
- * io.h, by draft_keep.c and by copies of edits. */
+ * io.h, and by draft_keep.c. */
 #include "io/file/draft_inner.h"
 
 #include <errno.h>

@@ -41,4 +41,8 @@ struct bpk_draft {
 	char *draft_name; /* guarded by the cleanup lock: in target.folder; NULL while nameless */
 };
 
+/* Copy the attributes of users (user.NAME, xattr(7)). False if some could not be copied though the
+ * file system of the copy has attributes. */
+bool bpk_draft_copy_attributes(int from, int to);
+
 #endif

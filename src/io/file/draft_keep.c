@@ -27,7 +27,7 @@ static int finish_length(const struct bpk_draft *draft, uint64_t size, struct bp
  * A file system without modes or times refuses them. The result then stays at least as private as
  * the draft was, which is no reason to discard it.
  */
-static void finish_mode(int fd, int folder, gid_t group, const struct stat *like)
+static void finish_mode(int fd, int folder, gid_t group, const struct stat *like, mode_t umask)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	mode_t mode = 0666;
@@ -36,7 +36,7 @@ static void finish_mode(int fd, int folder, gid_t group, const struct stat *like
 		mode = bpk_acl_like(fd, group, like, false);
 		times[1] = like->st_mtim;
 	}
-	bpk_acl_set_mode(fd, folder, mode & ~bpk_cleanup_umask(), like == NULL);
+	bpk_acl_set_mode(fd, folder, mode & ~umask, like == NULL);
 	(void)futimens(fd, times);
 }
 
@@ -243,6 +243,22 @@ static int sync_name(const struct bpk_draft *draft, bool replaced, struct bpk_er
 	return -1;
 }
 
+/* Give the draft owner, mode, attributes and list, before it has its name. A file that takes the
+ * place of another is that file changed, so no umask narrows what it had. */
+static void finish_rights(struct bpk_draft *draft, gid_t group, const struct stat *like)
+{
+	int heir_of = draft->replaces >= 0 ? draft->replaces : draft->heir_of;
+	mode_t umask = draft->replaces >= 0 ? 0 : bpk_cleanup_umask();
+	bool is_whole = heir_of < 0 || bpk_draft_copy_attributes(heir_of, draft->fd);
+
+	finish_mode(draft->fd, draft->target.folder, group, like, umask);
+	/* the last step: a change of the mode would change the list */
+	if (heir_of >= 0 && like != NULL && bpk_acl_copy(heir_of, draft->fd, like, umask) != 0)
+		is_whole = false;
+	if (!is_whole && draft->is_lost != NULL)
+		*draft->is_lost = true;
+}
+
 /* Complete everything but the name. */
 static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
@@ -252,13 +268,7 @@ static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_e
 		return bpk_fail_errno(err, errno, "fstat");
 	if (finish_length(draft, (uint64_t)found.st_size, err) != 0)
 		return -1;
-	if (draft->heir_of >= 0 && !bpk_draft_copy_attributes(draft->heir_of, draft->fd))
-		*draft->is_lost = true;
-	finish_mode(draft->fd, draft->target.folder, found.st_gid, like);
-	/* the last step: a change of the mode would change the list */
-	if (draft->heir_of >= 0 && like != NULL &&
-	    bpk_acl_copy(draft->heir_of, draft->fd, like, bpk_cleanup_umask()) != 0)
-		*draft->is_lost = true;
+	finish_rights(draft, found.st_gid, like);
 	return flush(draft->fd, draft->sync, err);
 }
 
