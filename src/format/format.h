@@ -177,6 +177,8 @@ struct bpk_read_options {
 	 * Otherwise such an array comes in C order, assembled from several chunks (unpacks returns
 	 * true). */
 	bool as_stored;
+	/* Otherwise: put as few chunks together as possible, since some are damaged. */
+	bool saves;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */
