@@ -548,6 +548,7 @@ complete -c bpk -n '__bpk_is repair' -s o -l output -r -F -d 'write to FILE; - i
 complete -c bpk -n '__bpk_is repair' -s f -l force -d 'replace existing files; write binary data to a terminal'
 complete -c bpk -n '__bpk_is repair' -l no-sync -d 'do not wait until the result is on the disk'
 complete -c bpk -n '__bpk_is repair' -l fill -x -a 'zero nan skip' -d 'with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out'
+complete -c bpk -n '__bpk_is repair' -l from -r -F -d 'with --apply: pack lost chunks again from the raw data in file RAW'
 complete -c bpk -n '__bpk_is repair' -l connections -x -d 'send N requests at a time for a URL (default 8)'
 complete -c bpk -n '__bpk_is repair' -l timeout -x -d 'give a URL up after SECONDS without data (default 60)'
 complete -c bpk -n '__bpk_is repair' -l max-download -x -d 'refuse to download a whole URL of more than SIZE (default 1G)'

@@ -17,6 +17,7 @@ struct repair_args {
 	struct bpk_args common;
 	bool repack, apply, finish, reseal, in_place, use_journal, drop_journal;
 	enum bpk_fill fill;
+	const char *from;
 };
 
 static const struct bpk_opt opt_repack = {
@@ -86,24 +87,24 @@ static const struct bpk_opt opt_drop_journal = {
 	.more = "FILE stays unchanged, and may be a mix of old and new if the journal was valid.",
 };
 
+static const struct bpk_opt opt_from = {
+	.name = "from",
+	BPK_OPT_VALUE(OPT_FILE, struct repair_args, from),
+	.metavar = "RAW",
+	.help = "with --apply: pack lost chunks again from the raw data in file RAW",
+	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree.",
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,
-	&opt_apply,
-	&opt_finish,
-	&opt_reseal,
-	&opt_in_place,
-	&opt_use_journal,
-	&opt_drop_journal,
-	&bpk_opt_format_read,
-	&bpk_opt_wait,
-	&bpk_opt_no_lock,
-	&bpk_opt_output,
-	&bpk_opt_force,
-	&bpk_opt_no_sync,
-	&opt_fill,
-	BPK_OPTS_REMOTE,
-	BPK_OPTS_RUN,
-	NULL,
+	&opt_repack,       &opt_apply,
+	&opt_finish,       &opt_reseal,
+	&opt_in_place,     &opt_use_journal,
+	&opt_drop_journal, &bpk_opt_format_read,
+	&bpk_opt_wait,     &bpk_opt_no_lock,
+	&bpk_opt_output,   &bpk_opt_force,
+	&bpk_opt_no_sync,  &opt_fill,
+	&opt_from,         BPK_OPTS_REMOTE,
+	BPK_OPTS_RUN,      NULL,
 };
 
 static const struct repair_args defaults = {
@@ -290,7 +291,7 @@ static void repair_file(const struct repair_args *args, const char *path)
 	if (!args->repack && !args->finish && !args->reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
 	    bpk_salvage_takes(&args->common, path, args->apply)) {
-		bpk_salvage_file(&args->common, path, args->fill, args->apply);
+		bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply);
 		return;
 	}
 	if (args->apply) {
@@ -340,6 +341,8 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE, "--apply needs --output, the file to write");
 	if (args->fill != BPK_FILL_NONE && !args->apply)
 		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply alone");
+	if (args->from != NULL && (!args->apply || args->fill != BPK_FILL_NONE))
+		return bpk_fail(err, BPK_USAGE, "--from goes with --apply, and without --fill");
 	if (args->fill == BPK_FILL_NAN)
 		return bpk_fail(err, BPK_USAGE,
 				"--fill nan is for bpk unpack alone, zero and skip for repair");

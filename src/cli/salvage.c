@@ -22,6 +22,12 @@ struct job {
 	void *writer;
 	uint64_t nput;
 	struct bpk_parcel parcel;
+	const char *from;       /* path of the raw data, or NULL */
+	struct bpk_source *raw; /* and they, open; NULL without them */
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_recipe recipe; /* of the first intact chunk */
+	bool has_recipe;
+	struct bpk_buf proof;
 };
 
 /* ---- the need ---- */
@@ -142,6 +148,46 @@ static int fail_lost(const struct job *job, const char *consequence, struct bpk_
 
 /* ---- the new archive ---- */
 
+/* Bring the raw bytes of a chunk into the parcel. */
+static int read_raw(struct job *job, uint64_t number, uint32_t size, struct bpk_err *err)
+{
+	struct bpk_buf *raw = &job->parcel.raw;
+	size_t got = 0;
+
+	if (bpk_buf_resize(raw, size, err) != 0 ||
+	    bpk_source_read_at(job->raw, number * job->found.chunk_size,
+			       bpk_span(raw->data, raw->size), &got, err) != 0)
+		return bpk_err_subject(err, "%s", job->from);
+	if (got == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "has become shorter");
+	return bpk_err_subject(err, "%s", job->from);
+}
+
+/* Check that the raw data have the content of the intact chunk in the parcel: other data would be
+ * mixed with it. Its recipe is that of the chunks which are packed. */
+static int compare_raw(struct job *job, const struct bpk_saved *saved, struct bpk_err *err)
+{
+	struct bpk_view packed = bpk_buf_view(&job->parcel.packed);
+	struct bpk_chunk_header header;
+
+	if (read_raw(job, saved->number, saved->raw_size, err) != 0)
+		return -1;
+	if (bpk_buf_resize(&job->proof, saved->raw_size, err) != 0 ||
+	    bpk_chunk_header_read(packed, &header, err) != 0 ||
+	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
+		    0)
+		return bpk_input_subject(&job->in, err);
+	if (!job->has_recipe)
+		job->recipe = bpk_recipe_like(&header);
+	job->has_recipe = true;
+	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
 static int put(struct job *job, uint32_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_writer_ops *ops = job->format->writer;
@@ -164,36 +210,34 @@ static int copy_chunk(struct job *job, const struct bpk_saved *saved, struct bpk
 		return bpk_input_subject(&job->in, err);
 	if (got < saved->packed_size)
 		return bpk_fail(err, BPK_FAILED, "%s: has become shorter", job->in.path);
+	if (job->raw != NULL && compare_raw(job, saved, err) != 0)
+		return -1;
 	return put(job, saved->raw_size, err);
 }
 
-/* Zeros of a chunk: memory is bounded by the file, whose headers may claim any size. */
-static int put_zeros(struct job *job, uint64_t size, struct bpk_err *err)
+/* Pack a lost chunk: zeros, or the raw data. Memory is bounded by the file, whose headers may claim
+ * any size. */
+static int put_packed(struct job *job, uint64_t number, uint64_t size, struct bpk_err *err)
 {
 	enum { ANY = 64 << 20, TIMES = 1024 };
-	const struct bpk_recipe recipe = { .codec = bpk_codec_at(0),
-					   .level = 1,
-					   .typesize = job->found.typesize };
 	uint64_t most = bpk_max_u64(ANY, bpk_source_size(job->in.place.source) * TIMES);
 	struct bpk_parcel *parcel = &job->parcel;
-	struct bpk_chunk_ctx *ctx;
-	int rc;
 
 	if (size > most)
-		return bpk_fail(err, BPK_LIMIT, "chunks of %" PRIu64 " zeros, at most %" PRIu64,
+		return bpk_fail(err, BPK_LIMIT, "chunks of %" PRIu64 " bytes, at most %" PRIu64,
 				size, most);
-	ctx = bpk_chunk_ctx_new(err);
-	rc = ctx == NULL ? -1 : bpk_buf_resize(&parcel->raw, (size_t)size, err);
-	if (rc == 0)
-		rc = bpk_buf_resize(&parcel->packed, bpk_chunk_bound((size_t)size), err);
-	if (rc == 0) {
+	if (job->raw != NULL && read_raw(job, number, (uint32_t)size, err) != 0)
+		return -1;
+	if (bpk_buf_resize(&parcel->raw, (size_t)size, err) != 0 ||
+	    bpk_buf_resize(&parcel->packed, bpk_chunk_bound((size_t)size), err) != 0)
+		return -1;
+	if (job->raw == NULL)
 		memset(parcel->raw.data, 0, parcel->raw.size);
-		rc = bpk_chunk_encode(ctx, &recipe, bpk_buf_view(&parcel->raw),
-				      bpk_span(parcel->packed.data, parcel->packed.size),
-				      &parcel->packed.size, err);
-	}
-	bpk_chunk_ctx_free(ctx);
-	return rc == 0 ? put(job, (uint32_t)size, err) : -1;
+	if (bpk_chunk_encode(job->ctx, &job->recipe, bpk_buf_view(&parcel->raw),
+			     bpk_span(parcel->packed.data, parcel->packed.size),
+			     &parcel->packed.size, err) != 0)
+		return -1;
+	return put(job, (uint32_t)size, err);
 }
 
 static int put_all(struct job *job, struct bpk_err *err)
@@ -210,8 +254,9 @@ static int put_all(struct job *job, struct bpk_err *err)
 		if (saved != NULL && saved->number == number && saved->intact) {
 			if (copy_chunk(job, saved, err) != 0)
 				return -1;
-		} else if (job->fill == BPK_FILL_ZERO &&
-			   put_zeros(job, last ? found->last_size : found->chunk_size, err) != 0) {
+		} else if (job->fill != BPK_FILL_SKIP &&
+			   put_packed(job, number, last ? found->last_size : found->chunk_size,
+				      err) != 0) {
 			return -1;
 		}
 	}
@@ -248,12 +293,17 @@ static int write_into(struct job *job, struct bpk_err *err)
 	const struct bpk_info info = info_of(job);
 	int rc = ops->open(job->draft, &info, &options, &job->writer, err);
 
+	job->recipe = (struct bpk_recipe){ .codec = bpk_codec_at(0),
+					   .level = 1,
+					   .typesize = job->found.typesize };
+	job->ctx = rc == 0 ? bpk_chunk_ctx_new(err) : NULL;
 	if (rc == 0)
-		rc = put_all(job, err);
+		rc = job->ctx == NULL ? -1 : put_all(job, err);
 	if (rc == 0)
 		rc = ops->finish(job->writer, err);
 	if (job->writer != NULL)
 		ops->close(job->writer);
+	bpk_chunk_ctx_free(job->ctx);
 	return rc;
 }
 
@@ -287,7 +337,7 @@ static int save(struct job *job, struct bpk_err *err)
 
 static int judge(const struct job *job, bool applies, struct bpk_err *err)
 {
-	if (applies && job->lost == 0 && job->found.counted)
+	if (applies && job->found.counted && (job->lost == 0 || job->raw != NULL))
 		return 0;
 	if (job->lost > 0 || !job->found.counted)
 		return fail_lost(
@@ -296,6 +346,26 @@ static int judge(const struct job *job, bool applies, struct bpk_err *err)
 	bpk_fail(err, BPK_REPAIRABLE,
 		 "is damaged, but all chunks are intact; --apply -o OUT makes an archive of them");
 	return bpk_input_subject(&job->in, err);
+}
+
+/* Open the raw data, which must be those of the archive as far as sizes tell. */
+static int open_raw(struct job *job, struct bpk_err *err)
+{
+	uint64_t size;
+
+	if (!job->found.counted) {
+		bpk_fail(err, BPK_CORRUPT,
+			 "the places of its chunks are not certain, as --from needs them");
+		return bpk_input_subject(&job->in, err);
+	}
+	if (bpk_source_open(job->from, &job->raw, err) != 0)
+		return bpk_err_subject(err, "%s", job->from);
+	size = bpk_source_size(job->raw);
+	if (size == raw_size_of(job))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has",
+		 raw_size_of(job), bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
 }
 
 static int salvage(struct job *job, bool applies, struct bpk_err *err)
@@ -309,7 +379,9 @@ static int salvage(struct job *job, bool applies, struct bpk_err *err)
 			 applies ? "; it has no parity file" : "");
 		return bpk_input_subject(&job->in, err);
 	}
-	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE)
+	if (job->from != NULL && open_raw(job, err) != 0)
+		return -1;
+	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE && job->raw == NULL)
 		return fail_lost(job, "; --fill zero or skip writes the others", err);
 	if (applies && save(job, err) != 0)
 		return -1;
@@ -321,9 +393,9 @@ static int salvage(struct job *job, bool applies, struct bpk_err *err)
 }
 
 void bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
-		      bool applies)
+		      const char *from, bool applies)
 {
-	struct job job = { .shared = &args->shared, .fill = fill };
+	struct job job = { .shared = &args->shared, .fill = fill, .from = from };
 	struct bpk_err err = { 0 };
 
 	if (bpk_input_look(&job.in, path, args->shared.format, &err) != 0 ||
@@ -332,5 +404,7 @@ void bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 	bpk_salvage_clear(&job.found);
 	bpk_buf_clear(&job.parcel.raw);
 	bpk_buf_clear(&job.parcel.packed);
+	bpk_buf_clear(&job.proof);
+	bpk_source_close(job.raw);
 	bpk_input_close(&job.in);
 }

@@ -12,9 +12,10 @@
 bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies);
 
 /* Print the intact and lost ranges of raw bytes of the file at path; with applies write the intact
- * chunks as a new archive to --output, with fill in place of others. Reports failures, and lost
+ * chunks as a new archive to --output, with fill in place of others, or chunks packed from the raw
+ * data at path from, if that is not NULL. Reports failures, and lost
  * chunks with the status of damage. */
 void bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
-		      bool applies);
+		      const char *from, bool applies);
 
 #endif

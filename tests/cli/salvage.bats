@@ -50,5 +50,17 @@ rounds() {
     ends 2 bpk repair --apply --fill zero -o other.blp good.blp
     bpk cat other.blp >got
     { head -c 32768 A && head -c 32768 /dev/zero && tail -c +65537 A; } | cmp - got
+    # the raw data restore the rest, unless they are others
+    ends 0 bpk repair -f --apply --from A -o other.blp good.blp
+    bpk verify other.blp
+    bpk cat other.blp | cmp - A
+    rm other.blp
+    head -c 190000 A >short
+    ends 1 bpk repair --apply --from short -o other.blp good.blp
+    says 'short: is no file of the 200000 raw bytes'
+    { printf x && tail -c +2 A; } >B
+    ends 1 bpk repair --apply --from B -o other.blp good.blp
+    says 'B: differs from the intact chunk 0 of good.blp$'
+    [ ! -e other.blp ]
     refuses 64 'goes with --apply alone' bpk repair --fill zero A.blp
 }
