@@ -66,6 +66,7 @@ struct bpk_shared {
 	size_t below;                /* of the current operand (tree.h); no option */
 	struct bpk_tally *tally;     /* what was done, or NULL; no option */
 	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
+	bool saves;                  /* intact chunks count one by one; no option */
 	bool as_stored;              /* read chunks as they lie, those of arrays too; no option */
 
 	uint64_t connections, timeout, max_download; /* of URLs; 0: the default */

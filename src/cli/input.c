@@ -78,6 +78,7 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.no_marker = shared->no_marker,
 		.chunk_limit = chunk_limit,
 		.as_stored = shared->as_stored,
+		.saves = shared->saves,
 	};
 
 	return bpk_input_read(in, &options, err);

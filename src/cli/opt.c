@@ -64,6 +64,7 @@ static const char *codec_word(size_t index)
 const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 {
 	static const char *const when[] = { "auto", "always", "never", NULL };
+	static const char *const fill[] = { "zero", "nan", "skip", NULL };
 
 	switch (opt->type) {
 	case OPT_CODEC:
@@ -80,6 +81,8 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 		return layout_word(index);
 	case OPT_WHEN:
 		return when[index];
+	case OPT_FILL:
+		return fill[index];
 	default:
 		return NULL;
 	}
@@ -153,6 +156,9 @@ static int set_word(const struct bpk_opt *opt, const char *text, void *value, st
 		break;
 	case OPT_WHEN:
 		*(enum bpk_when *)value = (enum bpk_when)i;
+		break;
+	case OPT_FILL:
+		*(enum bpk_fill *)value = (enum bpk_fill)(i + 1);
 		break;
 	default:
 		*(const struct bpk_format **)value = bpk_format_find(text);

@@ -29,6 +29,7 @@ enum bpk_opt_type {
 	OPT_FORMAT_READ,  /* one that can be read */
 	OPT_FORMAT_WRITE, /* one that can be written */
 	OPT_WHEN,         /* auto, always, never */
+	OPT_FILL,         /* zero, nan, skip */
 	OPT_LAYOUT,       /* one of some format's layouts */
 	OPT_SLACK,        /* a size up to max, or P% */
 	OPT_RANGE,        /* A:B */
@@ -55,6 +56,14 @@ enum bpk_when {
 	BPK_WHEN_AUTO,
 	BPK_WHEN_ALWAYS,
 	BPK_WHEN_NEVER,
+};
+
+/* The bytes that stand for lost ones. */
+enum bpk_fill {
+	BPK_FILL_NONE, /* not given: nothing is written without them */
+	BPK_FILL_ZERO,
+	BPK_FILL_NAN,
+	BPK_FILL_SKIP, /* they are left out */
 };
 
 /* A:B as in Python: half open, negative counts from the end, either side may be left out. An index
@@ -121,6 +130,7 @@ typedef const struct bpk_checksum *bpk_value_OPT_CHECKSUM;
 typedef const struct bpk_format *bpk_value_OPT_FORMAT_READ;
 typedef const struct bpk_format *bpk_value_OPT_FORMAT_WRITE;
 typedef enum bpk_when bpk_value_OPT_WHEN;
+typedef enum bpk_fill bpk_value_OPT_FILL;
 typedef const char *bpk_value_OPT_LAYOUT;
 typedef const char *bpk_value_OPT_TEXT;
 typedef const char *bpk_value_OPT_FILE;

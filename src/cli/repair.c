@@ -8,6 +8,7 @@
 #include "cli/renew.h"
 #include "cli/report.h"
 #include "cli/reseal.h"
+#include "cli/salvage.h"
 #include "cli/recover.h"
 #include "cli/signal.h"
 #include "cli/text.h"
@@ -15,6 +16,8 @@
 struct repair_args {
 	struct bpk_args common;
 	bool repack, apply, finish, reseal, in_place, use_journal, drop_journal;
+	enum bpk_fill fill;
+	const char *from;
 };
 
 static const struct bpk_opt opt_repack = {
@@ -28,9 +31,20 @@ static const struct bpk_opt opt_repack = {
 static const struct bpk_opt opt_apply = {
 	.name = "apply",
 	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, apply),
-	.help = "restore a damaged FILE by its parity file, into the file of --output",
-	.more = "Only if all of the damage can be restored. The result is FILE as it was when its "
-		"parity file was written.",
+	.help = "restore a damaged FILE, by its parity file if it has one, into the file of "
+		"--output",
+	.more = "With a parity file only if all of the damage can be restored; the result is FILE "
+		"as it was when that was written. Without one the intact chunks of a Bloscpack "
+		"file "
+		"make a new one.",
+};
+
+static const struct bpk_opt opt_fill = {
+	.name = "fill",
+	BPK_OPT_VALUE(OPT_FILL, struct repair_args, fill),
+	.metavar = "HOW",
+	.help = "with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out",
+	.more = "The status is then 2. Without this option nothing is written if chunks are lost.",
 };
 
 static const struct bpk_opt opt_finish = {
@@ -73,11 +87,24 @@ static const struct bpk_opt opt_drop_journal = {
 	.more = "FILE stays unchanged, and may be a mix of old and new if the journal was valid.",
 };
 
+static const struct bpk_opt opt_from = {
+	.name = "from",
+	BPK_OPT_VALUE(OPT_FILE, struct repair_args, from),
+	.metavar = "RAW",
+	.help = "with --apply: pack lost chunks again from the raw data in file RAW",
+	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree.",
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,      &opt_apply,       &opt_finish,       &opt_reseal,
-	&opt_in_place,    &opt_use_journal, &opt_drop_journal, &bpk_opt_format_read,
-	&bpk_opt_wait,    &bpk_opt_no_lock, &bpk_opt_output,   &bpk_opt_force,
-	&bpk_opt_no_sync, BPK_OPTS_REMOTE,  BPK_OPTS_RUN,      NULL,
+	&opt_repack,       &opt_apply,
+	&opt_finish,       &opt_reseal,
+	&opt_in_place,     &opt_use_journal,
+	&opt_drop_journal, &bpk_opt_format_read,
+	&bpk_opt_wait,     &bpk_opt_no_lock,
+	&bpk_opt_output,   &bpk_opt_force,
+	&bpk_opt_no_sync,  &opt_fill,
+	&opt_from,         BPK_OPTS_REMOTE,
+	BPK_OPTS_RUN,      NULL,
 };
 
 static const struct repair_args defaults = {
@@ -261,6 +288,12 @@ static void repair_file(const struct repair_args *args, const char *path)
 
 	if (refuses_url(args, path))
 		return;
+	if (!args->repack && !args->finish && !args->reseal &&
+	    recovery_of(args) == BPK_RECOVER_LOOK &&
+	    bpk_salvage_takes(&args->common, path, args->apply)) {
+		bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply);
+		return;
+	}
 	if (args->apply) {
 		bpk_heal_into(&args->common, path);
 		return;
@@ -306,6 +339,13 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack and --apply alone");
 	if (args->apply && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "--apply needs --output, the file to write");
+	if (args->fill != BPK_FILL_NONE && !args->apply)
+		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply alone");
+	if (args->from != NULL && (!args->apply || args->fill != BPK_FILL_NONE))
+		return bpk_fail(err, BPK_USAGE, "--from goes with --apply, and without --fill");
+	if (args->fill == BPK_FILL_NAN)
+		return bpk_fail(err, BPK_USAGE,
+				"--fill nan is for bpk unpack alone, zero and skip for repair");
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
 	return bpk_transfer_check(&args->common.shared, operands, count, err);
@@ -331,7 +371,8 @@ const struct bpk_command bpk_command_repair = {
 		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
-		"--apply writes a damaged FILE, restored by its parity file, to --output. "
+		"--apply writes a damaged FILE, restored by its parity file, or a new archive of "
+		"its intact chunks, to --output. "
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",

@@ -11,11 +11,13 @@
 #include "cli/operands.h"
 #include "cli/share.h"
 #include "cli/side.h"
+#include "cli/unpack_fill.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
 	bool keep_broken;
 	bool bare;
+	enum bpk_fill fill;
 };
 
 static const struct bpk_opt opt_raw = {
@@ -34,14 +36,40 @@ static const struct bpk_opt opt_keep_broken = {
 	.group = GROUP_OUTPUT,
 };
 
+static const struct bpk_opt opt_fill = {
+	.name = "fill",
+	BPK_OPT_VALUE(OPT_FILL, struct unpack_args, fill),
+	.metavar = "HOW",
+	.help = "unpack all intact chunks; damaged ones become zero, nan, or are left out: skip",
+	.more = "nan needs an archive that records an array of floating-point numbers. The archive "
+		"is read twice. A line reports each range of raw bytes that is lost, and the "
+		"status is 2. What a parity file can restore is not filled: the status is 3.",
+	.group = GROUP_OUTPUT,
+};
+
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_name,        &bpk_opt_frames,     &bpk_opt_no_defaults,
-	&bpk_opt_format_read, &bpk_opt_max_output, &opt_raw,
-	&bpk_opt_no_check,    &bpk_opt_no_marker,  BPK_OPTS_TREE,
-	&bpk_opt_stdout,      &bpk_opt_output,     &bpk_opt_output_dir,
-	&bpk_opt_update,      &opt_keep_broken,    &bpk_opt_force,
-	&bpk_opt_keep,        &bpk_opt_rm,         &bpk_opt_no_sync,
-	BPK_OPTS_REMOTE,      BPK_OPTS_RUN,        NULL,
+	&bpk_opt_name,
+	&bpk_opt_frames,
+	&bpk_opt_no_defaults,
+	&bpk_opt_format_read,
+	&bpk_opt_max_output,
+	&opt_raw,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	BPK_OPTS_TREE,
+	&bpk_opt_stdout,
+	&bpk_opt_output,
+	&bpk_opt_output_dir,
+	&bpk_opt_update,
+	&opt_keep_broken,
+	&opt_fill,
+	&bpk_opt_force,
+	&bpk_opt_keep,
+	&bpk_opt_rm,
+	&bpk_opt_no_sync,
+	BPK_OPTS_REMOTE,
+	BPK_OPTS_RUN,
+	NULL,
 };
 
 static const struct unpack_args defaults;
@@ -139,12 +167,14 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 {
 	struct bpk_info info = *transfer->in->info;
 	const struct bpk_write_options options = {
-		.in_order = transfer->keeps_broken,
+		.in_order = transfer->keeps_broken || args->fill != BPK_FILL_NONE,
 		.gathers = bpk_transfer_never_waits(transfer),
 		.head = head,
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
+	bool is_damaged = false;
+	int rc;
 
 	flow.plan = bpk_plan_all(transfer->in->info);
 	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
@@ -153,8 +183,16 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 	info.raw_size = flow.plan.raw_size;
 	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0)
 		return -1;
-	if (bpk_transfer_run(transfer, &flow, err) != 0)
+	if (args->fill != BPK_FILL_NONE)
+		rc = bpk_fill_run(transfer, args->fill, &flow, &is_damaged, err);
+	else
+		rc = bpk_transfer_run(transfer, &flow, err);
+	if (rc != 0)
 		return -1;
+	if (is_damaged)
+		return check_array(transfer, head, err) != 0
+			       ? -1
+			       : bpk_transfer_finish_writer(transfer, err);
 	if (bpk_transfer_check_bound(transfer, err) != 0 || check_array(transfer, head, err) != 0 ||
 	    bpk_input_account(transfer->in, err) != 0)
 		return -1;
@@ -219,6 +257,8 @@ static int open_and_unpack(const struct unpack_args *args, const char *path,
 		return -1;
 	if (is_current)
 		return 1;
+	if (args->fill != BPK_FILL_NONE && bpk_fill_check(transfer->in, args->fill, err) != 0)
+		return -1;
 	if (bpk_transfer_open_draft(transfer, err) != 0)
 		return -1;
 	return unpack_into_draft(args, transfer, err);
@@ -364,6 +404,20 @@ static void unpack_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
+static int check_fill(const struct unpack_args *args, char **operands, size_t count,
+		      struct bpk_err *err)
+{
+	const char *other = args->keep_broken     ? "--keep-broken"
+			    : args->shared.remove ? "--rm"
+						  : NULL;
+
+	if (other != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --fill and %s can be given", other);
+	if (!bpk_transfer_is_listed(&args->shared) && (count == 0 || strcmp(operands[0], "-") == 0))
+		return bpk_fail(err, BPK_USAGE, "--fill needs a FILE, since it reads it twice");
+	return bpk_pick_check(&args->shared.pick, "--fill", err);
+}
+
 static int check_usage(const struct unpack_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
@@ -372,6 +426,8 @@ static int check_usage(const struct unpack_args *args, char **operands, size_t c
 	if (bpk_transfer_check(&args->shared, operands, count, err) != 0 ||
 	    bpk_pick_check(pick, args->keep_broken ? "--keep-broken" : NULL, err) != 0 ||
 	    bpk_pick_check(pick, args->shared.remove ? "--rm" : NULL, err) != 0)
+		return -1;
+	if (args->fill != BPK_FILL_NONE && check_fill(args, operands, count, err) != 0)
 		return -1;
 	if (pick->name != NULL && bpk_transfer_is_listed(&args->shared))
 		return bpk_fail(err, BPK_USAGE, "--name needs one FILE");
@@ -413,6 +469,7 @@ static void run_unpack(void *arg, char **named, size_t count)
 	struct bpk_tally tally = { 0 };
 	struct bpk_err err = { 0 };
 
+	args->shared.saves = args->fill != BPK_FILL_NONE;
 	args->shared.tally = bpk_transfer_is_listed(&args->shared) ? &tally : NULL;
 	if (check_usage(args, named, count, &err) != 0 ||
 	    bpk_transfer_gather(&args->shared, &kind, named, count, &operands, &err) != 0) {

@@ -10,6 +10,7 @@
 #include "checksum/checksum.h"
 #include "chunk/chunk.h"
 #include "format/array_metadata.h"
+#include "format/salvage.h"
 #include "io/io.h"
 
 /* A named piece of metadata beside the data, as in Blosc2's frames. */
@@ -177,6 +178,8 @@ struct bpk_read_options {
 	 * Otherwise such an array comes in C order, assembled from several chunks (unpacks returns
 	 * true). */
 	bool as_stored;
+	/* Otherwise: put as few chunks together as possible, since some are damaged. */
+	bool saves;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */
@@ -495,6 +498,10 @@ struct bpk_format {
 	 * NULL: the format's archives always have them. */
 	int (*finish)(const char *path, const struct bpk_edit_options *options,
 		      struct bpk_repacked *result, struct bpk_err *err);
+	/* Find the intact chunks in a seekable source, whatever else of the archive is lost; none
+	 * is no failure. salvage is zeroed, and the caller's to clear. Fails with BPK_LIMIT if
+	 * false headers would take too much work. NULL: the format has no such search. */
+	int (*salvage)(struct bpk_source *source, struct bpk_salvage *salvage, struct bpk_err *err);
 	/* True if name, relative to the root, is a file of such a dataset. Directories only. */
 	bool (*owns)(const char *name);
 };

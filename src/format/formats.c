@@ -63,6 +63,7 @@ static const struct bpk_format bloscpack = {
 	.varied_chunks = true,
 	.obstacle = obstacle_to_bloscpack,
 	.finish = bpk_bloscpack_finish,
+	.salvage = bpk_bloscpack_salvage,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };

@@ -1,6 +1,7 @@
 /*
  * A Bloscpack file of hostile bytes: open it, fetch, check and decode its chunks, fetch parts of
- * them unchecked, locate them, and audit the rest. fetch and locate must agree on every chunk.
+ * them unchecked, locate them, audit the rest, and search for chunks without the header. fetch and
+ * locate must agree on every chunk.
  */
 #include "fuzz/fuzz.h"
 
@@ -109,6 +110,30 @@ static void read_as(const struct bpk_format *format, struct bpk_view bytes,
 	bpk_source_close(place.source);
 }
 
+/* Chunks that are found lie behind each other in the input, under ascending numbers. */
+static void salvage(const struct bpk_format *format, struct bpk_view bytes)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	uint64_t end = 0;
+
+	require(bpk_source_of_memory(bytes, &source, &err) == 0, "a source of memory");
+	judge(format->salvage(source, &found, &err), &err);
+	for (size_t i = 0; err.kind == BPK_OK && i < found.count; i++) {
+		const struct bpk_saved *saved = &found.all[i];
+
+		require(saved->offset >= end, "found chunks do not overlap");
+		end = saved->offset + saved->packed_size + found.checksum->size;
+		require(end <= bytes.size, "found chunks lie in the input");
+		require(saved->number < found.nchunks, "numbers are in the archive");
+		require(i == 0 || saved->number > saved[-1].number, "numbers ascend");
+		require(saved->raw_size <= found.chunk_size, "chunk sizes agree");
+	}
+	bpk_salvage_clear(&found);
+	bpk_source_close(source);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct bpk_read_options checked = { .chunk_limit = LARGEST };
@@ -122,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(ctx != NULL, "a context");
 	read_as(bpk_format_find("blp"), bpk_view(data, size), &checked);
 	read_as(bpk_format_find("blp"), bpk_view(data, size), &lenient);
+	salvage(bpk_format_find("blp"), bpk_view(data, size));
 	read_as(bpk_format_find("chunk"), bpk_view(data, size), &checked);
 	return 0;
 }

@@ -54,6 +54,8 @@ static uint64_t choose_rows(const struct rank *rank, enum bpk_frame_purpose purp
 
 	if (purpose == BPK_FRAME_CHANGING)
 		return rank->chunk;
+	if (purpose == BPK_FRAME_SAVING)
+		rows = rank->chunk;
 	if (purpose == BPK_FRAME_WRITING || fitting(rank, rows, most) > 0)
 		return rows;
 	rows = fitting(rank, rank->block, most);

@@ -23,6 +23,7 @@ enum {
 /* The purpose of bands (bands.h) decides their size. */
 enum bpk_frame_purpose {
 	BPK_FRAME_READING,
+	BPK_FRAME_SAVING,   /* the same, of no more than one row of the grid of chunks */
 	BPK_FRAME_WRITING,  /* each holds whole chunks, however large */
 	BPK_FRAME_CHANGING, /* each is one row of the grid of chunks */
 };

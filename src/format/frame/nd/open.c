@@ -44,6 +44,11 @@ static uint64_t most_of_band(uint64_t stored_size)
 	return bpk_max_u64(ANY, bpk_min_u64(stored_size, BPK_FRAME_BAND_MOST / TIMES) * TIMES);
 }
 
+static enum bpk_frame_purpose purpose_of(const struct bpk_frame_reader *r)
+{
+	return r->options.saves ? BPK_FRAME_SAVING : BPK_FRAME_READING;
+}
+
 int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_slice whole;
@@ -58,7 +63,7 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 	r->array.bands = bpk_calloc(1, sizeof *r->array.bands, err);
 	if (r->array.bands == NULL)
 		return -1;
-	*r->array.bands = bpk_frame_bands_of(&r->array.nd, &whole, BPK_FRAME_READING);
+	*r->array.bands = bpk_frame_bands_of(&r->array.nd, &whole, purpose_of(r));
 	fill_info(r->array.bands, &r->info);
 	return 0;
 }
@@ -71,7 +76,7 @@ int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct b
 		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
 	if (check_slice(&r->array.nd.array, slice, err) != 0)
 		return -1;
-	*r->array.bands = bpk_frame_bands_of(&r->array.nd, slice, BPK_FRAME_READING);
+	*r->array.bands = bpk_frame_bands_of(&r->array.nd, slice, purpose_of(r));
 	fill_info(r->array.bands, &r->info);
 	return 0;
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# bpk unpack --fill: what is intact, around damage.
+
+load lib.bash
+
+# FILE RAW HOW CHUNK...: FILE is RAW, in chunks of $size, with these lost.
+is_filled() {
+    "$python" - "$@" <<'END'
+import os
+import sys
+size = int(os.environ.get("size", 32768))
+raw, how = open(sys.argv[2], "rb").read(), sys.argv[3]
+chunks = [raw[i : i + size] for i in range(0, len(raw), size)]
+for lost in map(int, sys.argv[4:]):
+    n = len(chunks[lost])
+    chunks[lost] = {"zero": bytes(n), "skip": b"", "nan": b"\0\0\0\0\0\0\xf8\x7f" * (n // 8)}[how]
+assert b"".join(chunks) == open(sys.argv[1], "rb").read()
+END
+}
+
+@test "every intact chunk is at its place, in each format" {
+    local format how threads
+    need_python
+    export BPK
+    data field-f64 400000 A
+    for format in blp blpd b2frame b2s; do
+        bpk pack -q -z 32K --checksum crc32 -o "A.$format" A
+        ends 0 bpk unpack -f --fill zero -o B "A.$format"
+        same A B
+        "$python" "$tests/lib/damage.py" "A.$format" 2 5 6 12
+        for how in zero skip; do
+            for threads in 1 3; do
+                ends 2 bpk unpack -f -T "$threads" --fill "$how" -o B "A.$format"
+                says '^bpk: A\.[a-z0-9]+: raw bytes 65536:98304 are lost: '
+                says '^bpk: A\.[a-z0-9]+: raw bytes 163840:229376 are lost: '
+                says '^bpk: A\.[a-z0-9]+: 105088 raw bytes are lost and .*, 294912 are intact$'
+                [ "$(wc -l <"$err")" -eq 4 ] || die "$(cat "$err")"
+                is_filled B A "$how" 2 5 6 12
+            done
+        done
+        bpk unpack --fill zero -c "A.$format" 2>"$err" >B && false
+        is_filled B A zero 2 5 6 12
+        refuses 64 'records an array of floating-point numbers' bpk unpack -f --fill nan -o B "A.$format"
+    done
+}
+
+@test "nan: numbers of the array's type, also as a NumPy file" {
+    local format
+    need_python
+    export BPK
+    data field-f64 400000 A
+    for format in b2frame blpd; do
+        bpk pack -q -z 32K --dtype '<f8' --shape 50000 --checksum crc32 -o "A.$format" A
+        set -- 1 12
+        export size=32768
+        [ "$format" = blpd ] || size=25000
+        "$python" "$tests/lib/damage.py" "A.$format" "$@"
+        ends 2 bpk unpack -f --fill nan -o B "A.$format"
+        is_filled B A nan "$@"
+        ends 2 bpk unpack -f --fill nan -o B.npy "A.$format"
+        tail -c 400000 B.npy | cmp - B
+        [ "$(head -c 6 B.npy | od -An -tx1)" = ' 93 4e 55 4d 50 59' ]
+        ends 2 bpk unpack -q --fill skip -o C.npy "A.$format"
+        says 'record an array of 400000; --raw gives the bytes$'
+        [ ! -e C.npy ]
+    done
+}
+
+@test "a file whose end is missing, and one that is read in sequence" {
+    need_python
+    export BPK
+    data field-f64 400000 A
+    bpk pack -q -z 32K -o A.blp A
+    head -c $(($(stat -c %s A.blp) / 2)) A.blp >cut.blp
+    ends 2 bpk unpack --fill zero cut.blp
+    [ "$(stat -c %s cut)" -eq 400000 ]
+    "$python" - <<'END'
+a, b = open("A", "rb").read(), open("cut", "rb").read()
+good = [i for i in range(0, 400000, 32768) if a[i : i + 32768] == b[i : i + 32768]]
+assert 3 <= len(good) <= 10 and good == list(range(0, 32768 * len(good), 32768))
+assert not any(b[32768 * len(good) :])
+END
+    bpk pack -q -z 32K --no-offsets -o N.blp A
+    "$python" "$tests/lib/damage.py" N.blp 3
+    ends 2 bpk unpack --fill zero -o B N.blp
+    is_filled B A zero 3
+    head -c $(($(stat -c %s N.blp) / 2)) N.blp >half.blp
+    ends 2 bpk unpack --fill skip half.blp
+    cmp -n 98304 half A
+    says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ are intact$'
+}
+
+@test "what parity restores is not filled; other options that do not fit" {
+    need_python
+    export BPK
+    data field-f64 400000 A
+    bpk pack -q -z 32K --parity 10% -o A.blp A
+    "$python" "$tests/lib/damage.py" A.blp 2
+    refuses 3 'repair --apply|--heal' bpk unpack --fill zero -o B A.blp
+    for other in --keep-broken --rm '--name x'; do
+        # shellcheck disable=SC2086
+        refuses 64 'only one of' bpk unpack --fill zero $other A.blp
+    done
+    refuses 64 '--fill needs a FILE' bpk unpack --fill zero -o B -
+}
