@@ -192,6 +192,7 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 
 	info.format = c->format->name;
 	info.variant = NULL;
+	info.seal = (struct bpk_seal_info){ 0 };
 	info.stored_size = BPK_UNKNOWN;
 	info.raw_size = c->raw_size;
 	if (c->args->encoding.checksum != NULL)
@@ -287,6 +288,13 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	return bpk_transfer_finish_writer(&c->transfer, err);
 }
 
+/* A seal covers bytes of the old archive. */
+static void tell_seal(const struct bpk_convert *c)
+{
+	if (c->in.info->seal.sealed && !c->shared.quiet)
+		bpk_note(bpk_input_name(c->in.path), "its seal is left out of the result");
+}
+
 static void tell_result(const struct bpk_convert *c)
 {
 	uint64_t packed_size = bpk_transfer_output_size(&c->transfer);
@@ -325,6 +333,7 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	bpk_transfer_note_unknown_size(&c->transfer, c->raw_size, "a SRC in a file avoids that");
 	if (convert_into_draft(c, err) != 0 || bpk_transfer_keep(&c->transfer, err) != 0)
 		return -1;
+	tell_seal(c);
 	tell_result(c);
 	return bpk_renew_whole(&c->shared, c->transfer.target, 0, err);
 }

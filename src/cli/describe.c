@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report.h"
+#include "cli/seal.h"
 #include "cli/text.h"
 
 const char *bpk_describe_special(const struct bpk_chunk_header *header)
@@ -237,6 +238,17 @@ static void print_metadata_fields(const struct bpk_info *info)
 }
 
 /* "2 x 3"; a single element has no dimensions. */
+static void print_seal(const struct bpk_info *info)
+{
+	char root[BPK_SEAL_TEXT];
+
+	if (!info->seal.sealed)
+		return;
+	bpk_seal_print(&info->seal, root);
+	print_field("seal", root);
+	print_count("generation", info->seal.generation);
+}
+
 static void print_shape(const char *name, const uint64_t *shape, size_t ndimensions,
 			const char *behind)
 {
@@ -339,6 +351,7 @@ void bpk_describe_fields(const struct bpk_input *in)
 		print_size("holes", info->hole_size);
 	print_count("append space", info->chunks.append_space);
 	print_metadata_fields(info);
+	print_seal(info);
 	if (info->pending)
 		print_field("pending", "a writer died; this is what it had committed before");
 }

@@ -9,6 +9,7 @@
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/seal.h"
 #include "cli/stats.h"
 
 struct info_args {
@@ -296,6 +297,7 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_record_text("checksum", info->chunks.checksum->name);
 	bpk_record_bool("offsets", info->chunks.has_offsets);
 	bpk_record_u64("append_space", info->chunks.append_space);
+	bpk_seal_record(info);
 	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
 	bpk_record_u64("npredicted", npredicted);
 	record_metadata(info);

@@ -21,6 +21,7 @@ struct bpk_pack_args {
 	const char *metadata;
 	struct bpk_opt_list set;
 	bool plain;
+	bool seal;
 	const char *parity; /* P%; NULL: none */
 };
 

@@ -182,6 +182,7 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.metadata.given = pack->metadata.size > 0,
 		.metadata.text = bpk_buf_view(&pack->metadata),
 		.array.type = array_kept(pack),
+		.seal.sealed = pack->args->seal,
 	};
 	const struct bpk_write_options options =
 		bpk_encoding_options(encoding, &pack->packing.choice.recipe, &pack->division);

@@ -214,6 +214,7 @@ static int copy_chunks(struct bpk_transfer *transfer, struct bpk_err *err)
 	struct bpk_info info = *transfer->in->info;
 
 	info.stored_size = BPK_UNKNOWN;
+	info.seal = (struct bpk_seal_info){ 0 };
 	if (bpk_transfer_start_writer(transfer, transfer->format, &info, &options, err) != 0 ||
 	    bpk_transfer_run(transfer, &flow, err) != 0 ||
 	    bpk_transfer_finish_writer(transfer, err) != 0)

@@ -91,10 +91,40 @@ static const struct bpk_opt opt_limit_rate = {
 	.max = UINT64_MAX,
 };
 
+static const struct bpk_opt opt_print_root = {
+	.name = "print-root",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, print_root),
+	.help = "print the root of the seal of each archive that is whole",
+	.more = "A line has the root, the generation, which counts the changes from 1 on, and the "
+		"path. An archive without a seal fails.",
+};
+
+static const struct bpk_opt opt_root = {
+	.name = "root",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_verify_args, root),
+	.metavar = "HEX",
+	.help = "fail unless the root of the seal is HEX",
+	.more = "HEX is what --print-root printed. Another archive, an older or newer state, and "
+		"a removed seal are damage.",
+};
+
+static const struct bpk_opt opt_min_generation = {
+	.name = "min-generation",
+	BPK_OPT_VALUE(OPT_U64, struct bpk_verify_args, min_generation),
+	.metavar = "N",
+	.help = "fail if the seal is of a generation below N",
+	.more = "An archive that was set back to an older state is found, however much was "
+		"appended since.",
+	.max = UINT64_MAX,
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,         &opt_heal,       BPK_OPTS_TREE,   &opt_at_least, &opt_state,
-	&opt_max_time,      &opt_max_age,    &opt_manifest,   &opt_since,    &bpk_opt_format_read,
-	&bpk_opt_no_marker, BPK_OPTS_REMOTE, &opt_limit_rate, BPK_OPTS_RUN,  NULL,
+	&opt_quick,           &opt_print_root,    &opt_root,
+	&opt_min_generation,  &opt_heal,          BPK_OPTS_TREE,
+	&opt_at_least,        &opt_state,         &opt_max_time,
+	&opt_max_age,         &opt_manifest,      &opt_since,
+	&bpk_opt_format_read, &bpk_opt_no_marker, BPK_OPTS_REMOTE,
+	&opt_limit_rate,      BPK_OPTS_RUN,       NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */

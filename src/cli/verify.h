@@ -8,6 +8,9 @@
 struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
+	bool print_root;
+	const char *root;        /* 64 hexadecimal digits, or NULL */
+	uint64_t min_generation; /* 0: any */
 	uint64_t at_least;
 	uint64_t max_time, max_age; /* seconds; 0: no limit */
 	uint64_t since;             /* seconds before now; 0: not given */

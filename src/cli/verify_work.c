@@ -1,10 +1,12 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "cli/heal.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/seal.h"
 #include "cli/share.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
@@ -185,6 +187,7 @@ static void print_record(const struct bpk_transfer *transfer, const struct bpk_d
 	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
+	bpk_seal_record(info);
 	record_damage(damage);
 	end_record(remarks);
 }
@@ -198,6 +201,40 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
+/* Compare the seal, which the audit has tested, with those that the user expects. */
+static int compare_seal(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct bpk_err *err)
+{
+	const struct bpk_seal_info *seal = &in->info->seal;
+	char root[BPK_SEAL_TEXT];
+
+	if (!args->print_root && args->root == NULL && args->min_generation == 0)
+		return 0;
+	bpk_seal_print(seal, root);
+	if (in->place.source != NULL && !bpk_source_seekable(in->place.source))
+		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
+	else if (!seal->sealed)
+		bpk_fail(err, BPK_CORRUPT, "has no seal");
+	else if (args->root != NULL && strcasecmp(args->root, root) != 0)
+		bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", root, args->root);
+	else if (seal->generation < args->min_generation)
+		bpk_fail(err, BPK_CORRUPT,
+			 "the seal is of generation %" PRIu64 ", expected at least %" PRIu64,
+			 seal->generation, args->min_generation);
+	else
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+static void print_root(const struct bpk_input *in)
+{
+	char root[BPK_SEAL_TEXT], line[BPK_SEAL_TEXT + 48];
+
+	bpk_seal_print(&in->info->seal, root);
+	snprintf(line, sizeof line, "%s generation %" PRIu64, root, in->info->seal.generation);
+	say(in, line);
+}
+
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			struct bpk_damage *damage, struct remarks *remarks, struct bpk_err *err)
 {
@@ -206,7 +243,8 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 		return -1;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
-	if (bpk_input_unchanged(transfer->in, err) != 0)
+	if (bpk_input_unchanged(transfer->in, err) != 0 ||
+	    compare_seal(args, transfer->in, err) != 0)
 		return -1;
 	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
 }
@@ -320,6 +358,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	rc = judge_by_parity(shared, in, rc, err);
 	if (rc == 0)
 		bpk_damage_drop(&damage);
+	if (rc == 0 && args->print_root && !shared->json)
+		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
 	if (rc != 0 && in->info != NULL)

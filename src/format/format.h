@@ -76,6 +76,13 @@ struct bpk_array_info {
 	uint64_t row_size;
 };
 
+/* The seal of an archive: a digest over all of it, which every change renews. */
+struct bpk_seal_info {
+	bool sealed;         /* a writer makes one; BPK_UNSUPPORTED where the format has none */
+	uint64_t generation; /* counts the changes, from 1 on; a writer takes 0 as 1 */
+	uint8_t root[BPK_MERKLE_SIZE]; /* a reader's: as the archive claims; audit proves it */
+};
+
 /* The data files of a directory; all 0 elsewhere. */
 struct bpk_directory_info {
 	uint64_t nfiles;
@@ -98,6 +105,7 @@ struct bpk_info {
 	struct bpk_metadata_info metadata;
 	struct bpk_array_info array;
 	struct bpk_directory_info directory;
+	struct bpk_seal_info seal;
 
 	/* The parts that can change without any checksum or cross-check noticing, in words.
 	 * NULL: every part is protected. */
@@ -476,6 +484,7 @@ struct bpk_format {
 	bool array_in_metadata; /* the writer records an array there; no other place for it */
 	/* Chunk sizes may differ, and the writer stores the sizes listed in the bpk_info. */
 	bool varied_chunks;
+	bool seals; /* the writer makes a seal if bpk_info asks for it */
 	/* The reason, in words, why the chunks that from describes cannot be copied into this
 	 * format; NULL: they can. For bpk_format_obstacle, which looks at their source. */
 	const char *(*obstacle)(const struct bpk_info *from);

@@ -22,10 +22,11 @@ static uint64_t entry_offset(const struct bpk_bloscpack_editor *e, uint64_t numb
 }
 
 /* True if the header is the only part below the end that readers use and that will be written. If
- * metadata follow the rows, a journal is needed, and its undo must not leave entries behind. */
+ * metadata follow the rows, or have a seal, a journal is needed, and its undo must not leave
+ * entries behind. */
 static bool saves_nothing(const struct bpk_bloscpack_editor *e)
 {
-	return cuts_nothing(e) && !bpk_bloscpack_shape_follows(e);
+	return cuts_nothing(e) && !bpk_bloscpack_shape_follows(e) && !e->reader->seal.marked;
 }
 
 /* ---- Entries ---- */
@@ -185,6 +186,32 @@ static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err
 	return 0;
 }
 
+/* Make the tree of the kept chunks. An append keeps all but the last; other cuts read the file. */
+static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = e->reader;
+	struct bpk_bloscpack_added *added = &e->added;
+
+	if (!r->seal.marked)
+		return 0;
+	added->tree = *r->seal.tree; /* tested at open */
+	if (added->cut == e->header.nchunks)
+		return 0;
+	added->tree.has_last = false;
+	if (added->cut + 1 == e->header.nchunks)
+		return 0;
+	return bpk_bloscpack_seal_walk(r, added->cut, &added->tree, err);
+}
+
+int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_tree *tree,
+			   struct bpk_err *err)
+{
+	*tree = bpk_bloscpack_is_adding(e) ? e->added.tree : *e->reader->seal.tree;
+	if (tree->has_last)
+		return 0;
+	return bpk_bloscpack_seal_walk(e->reader, e->added.cut, tree, err);
+}
+
 int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err *err)
 {
 	struct bpk_bloscpack_added *added = &e->added;
@@ -197,7 +224,7 @@ int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct b
 	added->position = added->base;
 	added->chunk_size = cut == 0 ? e->info.chunks.size : e->header.chunk_size;
 	bpk_bloscpack_batch_start(&added->batch, cut);
-	return 0;
+	return cut_tree(e, err);
 }
 
 /* ---- Chunks ---- */
@@ -222,8 +249,8 @@ int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct b
 	return 0;
 }
 
-void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
-			    size_t size)
+int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			   size_t size, struct bpk_err *err)
 {
 	struct bpk_bloscpack_added *added = &e->added;
 
@@ -231,6 +258,9 @@ void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_par
 	added->nchunks++;
 	added->raw_size += parcel->raw_size;
 	added->last_raw = parcel->raw_size;
+	return e->reader->seal.marked
+		       ? bpk_bloscpack_tree_add(&added->tree, e->header.checksum, parcel, err)
+		       : 0;
 }
 
 /* Write the first chunk. The bytes that it begins to overwrite are saved in one step: all that was
@@ -279,8 +309,7 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 		return -1;
 	if (e->header.has_offsets && note_entry(e, err) != 0)
 		return -1;
-	bpk_bloscpack_add_note(e, parcel, size);
-	return 0;
+	return bpk_bloscpack_add_note(e, parcel, size, err);
 }
 
 /* ---- Finishing ---- */
@@ -301,21 +330,27 @@ enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor 
 	return e->adds_in_place && !too_much ? BPK_BLOSCPACK_FITS : BPK_BLOSCPACK_REWRITE;
 }
 
-int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
-			     struct bpk_err *err)
+int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
 
 	if (leaves_rest(e) &&
 	    bpk_edit_save(e->edit, added->position, e->ends.all - added->position, err) != 0)
 		return -1;
-	if (header->has_offsets && (drop_entries(e, err) != 0 || flush_entries(e, err) != 0))
+	if (e->header.has_offsets && (drop_entries(e, err) != 0 || flush_entries(e, err) != 0))
 		return -1;
+	return 0;
+}
+
+void bpk_bloscpack_add_header(const struct bpk_bloscpack_editor *e,
+			      struct bpk_bloscpack_header *header)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+
 	header->append_space = bpk_bloscpack_slots(header);
 	header->nchunks = added->cut + added->nchunks;
 	header->append_space -= header->has_offsets ? header->nchunks : 0;
 	header->chunk_size = added->chunk_size;
 	header->last_chunk_size = header->nchunks > 0 ? added->last_raw : 0;
 	header->raw_size = added->kept_raw + added->raw_size;
-	return 0;
 }

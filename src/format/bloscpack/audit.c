@@ -234,9 +234,28 @@ static void say_what_was_found(const struct audit *a)
 		    r->size - a->end, bpk_plural(r->size - a->end, "byte", "bytes"), a->end);
 }
 
+/* A sealed archive ends with its last chunk; a writer at work has begun behind it. */
+static int audit_seal(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+	uint64_t size = bpk_source_size(r->source);
+
+	if (!r->seal.marked && !r->seal.recorded)
+		return 0;
+	if (bpk_bloscpack_seal_check(r, err) != 0 ||
+	    bpk_bloscpack_seal_walk(r, BPK_UNKNOWN, NULL, err) != 0)
+		return -1;
+	if (size > a->end && !bpk_source_in_change(r->source))
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu64 " %s from offset %" PRIu64
+				" on, behind the end of a sealed archive",
+				size - a->end, bpk_plural(size - a->end, "byte", "bytes"), a->end);
+	return 0;
+}
+
 static int audit_content(struct audit *a, struct bpk_err *err)
 {
-	if (audit_chunks(a, err) != 0)
+	if (audit_chunks(a, err) != 0 || audit_seal(a, err) != 0)
 		return -1;
 	return a->reader->header.has_offsets ? audit_spares(a, err) : 0;
 }
@@ -256,9 +275,10 @@ static int audit_again(struct audit *a, bool *changed, struct bpk_err *err)
 		return -1;
 	again.reader = reader;
 	rc = audit_content(&again, &found);
-	if (rc == 0)
+	if (rc == 0) {
 		say_what_was_found(&again);
-	else
+		a->reader->info.seal = again.reader->info.seal;
+	} else
 		*changed =
 			bpk_bloscpack_concurrent_judge(reader, &now, &found) != BPK_BLOSCPACK_SAME;
 	bpk_bloscpack_reader_ops.close(reader);
@@ -301,6 +321,8 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	uint64_t tail;
 	int rc;
 
+	if (r->seal.marked || r->seal.recorded)
+		say(a, "the seal was not tested, since the input is a pipe");
 	while ((rc = bpk_bloscpack_walk_look(r, walk, false, NULL, &step, err)) == 0)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc < 0 || !r->header.has_offsets)

@@ -8,6 +8,7 @@
 
 #include "format/digest_number.h"
 #include "format/bloscpack/marks.h"
+#include "format/bloscpack/seal.h"
 #include "format/format.h"
 
 enum {
@@ -91,6 +92,7 @@ struct bpk_bloscpack_metadata {
 	/* The reason, if not good; BPK_OK if there is no section, or for a strange_magic. */
 	struct bpk_err damage;
 	bool strange_magic; /* the metadata format is not JSON: left unread */
+	bool marked;        /* the header's user codec says that the archive is sealed */
 	const char *codec;
 	const struct bpk_checksum *checksum;
 	uint64_t stored_size;
@@ -111,13 +113,14 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 
 void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 
-/* Make the whole section from info's metadata, its array, unless the metadata record one, and its
- * list of chunk sizes: zlib unless that is larger, room for ten times the part before the list,
- * adler32 unless info names another checksum ("Defaults of the blpk tool"). out is empty if there
- * is nothing to record. Fails with BPK_USAGE if the metadata claim an array and contradict
- * themselves. */
-int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
-				struct bpk_err *err);
+/* Make the text and the whole section from info's metadata, its array, unless the metadata record
+ * one, and its list of chunk sizes: zlib unless that is larger, room for ten times the part before
+ * the list, adler32 unless info names another checksum ("Defaults of the blpk tool"). Both are
+ * empty if there is nothing to record. For a seal the section has the mark, and room for the
+ * record. Fails with BPK_USAGE if the metadata claim an array and contradict themselves, or have a
+ * member of the record's name. */
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *text,
+				struct bpk_buf *out, struct bpk_err *err);
 
 /* Fill checksum, stored_size and room from the header of an intact section. */
 void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],
@@ -133,6 +136,21 @@ void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE]
 int bpk_bloscpack_metadata_refit(const struct bpk_bloscpack_metadata *metadata,
 				 struct bpk_view text, struct bpk_buf *front,
 				 uint8_t digest[BPK_DIGEST_MAX], bool *fits, struct bpk_err *err);
+
+/* ---- bpk's own members of the metadata ---- */
+
+/* Find the last member of the object text, if it has this name, which needs no escapes; key is the
+ * name as written. Cut it out: user becomes the rest, empty if there is none. A user's empty object
+ * contains a blank, so that it differs from that. */
+bool bpk_bloscpack_member_find(struct bpk_view text, const char *name, struct bpk_view *key,
+			       struct bpk_view *value);
+int bpk_bloscpack_member_cut(struct bpk_view text, struct bpk_view key, struct bpk_view value,
+			     struct bpk_buf *user, struct bpk_err *err);
+
+/* Add such a member to the user's text (empty: no metadata). *joined is false, and the text stays
+ * unchanged, if it is no object or has a member of that name. */
+int bpk_bloscpack_member_join(struct bpk_view user, const char *name, struct bpk_view value,
+			      struct bpk_buf *out, bool *joined, struct bpk_err *err);
 
 /* ---- Lists of chunk sizes in the metadata ---- */
 
@@ -246,6 +264,7 @@ struct bpk_bloscpack_reader {
 	 * writing the header. */
 	bool torn;
 	struct bpk_bloscpack_metadata metadata;
+	struct bpk_bloscpack_seal seal;   /* the record in the metadata, whose text lacks it */
 	struct bpk_bloscpack_sizes sizes; /* the list of chunk sizes in the metadata */
 	struct bpk_array array;           /* the NumPy array in the metadata; owned */
 	uint64_t offsets_offset;
@@ -378,6 +397,12 @@ struct bpk_bloscpack_expected {
 	uint64_t raw_size;       /* at least; may be unknown */
 	struct bpk_view section; /* of the metadata, to be copied; empty: made from info */
 };
+
+/* For a sealed archive, before finish: replace the metadata by text, which must fit into the
+ * section that was written; and test that the chunks put are those of tree (BPK_CORRUPT). */
+int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_err *err);
+int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_bloscpack_tree *tree,
+				 struct bpk_err *err);
 
 /* bpk_writer_ops.open for a draft that seeks. If info has no counts, expected (may be NULL) decides
  * how many entries are reserved, so that the chunks need not move at the end. */

@@ -137,7 +137,8 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	bool tail;
 
-	if (open_reader(e, err) != 0 || bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
+	if (open_reader(e, err) != 0 || bpk_bloscpack_seal_check(e->reader, err) != 0 ||
+	    bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
 		return -1;
 	tail = bpk_source_size(e->place.source) > e->ends.all;
 	bpk_edit_set_end(e->edit, e->ends.all);
@@ -201,7 +202,10 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_bloscpack_editor *e = editor;
 
-	return bpk_parcel_seal(e->header.checksum, parcel, err);
+	if (bpk_parcel_seal(e->header.checksum, parcel, err) != 0)
+		return -1;
+	return e->reader->seal.marked ? bpk_bloscpack_seal_digest(e->header.checksum, parcel, err)
+				      : 0;
 }
 
 /* Put a chunk that did not fit into the draft. */
@@ -213,9 +217,7 @@ static int put_rewriting(struct bpk_bloscpack_editor *e, const struct bpk_parcel
 		return -1;
 	if (bpk_bloscpack_rewrite_put(e, parcel, err) != 0)
 		return -1;
-	if (e->rewrite.adding)
-		bpk_bloscpack_add_note(e, parcel, 0);
-	return 0;
+	return e->rewrite.adding ? bpk_bloscpack_add_note(e, parcel, 0, err) : 0;
 }
 
 static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -226,6 +228,9 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", parcel->number);
+	if (e->mode == BPK_BLOSCPACK_AT_REST && e->reader->seal.marked)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is sealed: chunks can be appended and cut off, not overwritten");
 	if (e->mode == BPK_BLOSCPACK_AT_REST)
 		e->mode = BPK_BLOSCPACK_PATCHING;
 	if (bpk_bloscpack_is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
@@ -246,6 +251,8 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	if (e->reader->metadata.strange_magic)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"metadata is not JSON, and cannot be changed");
+	if (bpk_bloscpack_seal_is_named(text))
+		return bpk_fail(err, BPK_USAGE, "the name bpk_seal in metadata is bpk's own");
 	e->metadata.text.size = 0;
 	if (bpk_buf_append(&e->metadata.text, text, err) != 0)
 		return -1;
@@ -254,9 +261,33 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	return 0;
 }
 
+/* The text of the new metadata, and the seal over it and the new header. */
+static int make_metadata(struct bpk_bloscpack_editor *e, const struct bpk_bloscpack_header *header,
+			 struct bpk_buf *text, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
+	struct bpk_bloscpack_tree tree;
+	struct bpk_buf plain = { 0 };
+	int rc = bpk_bloscpack_text_make(e, &plain, err);
+
+	if (rc != 0 || !e->reader->seal.marked) {
+		*text = plain;
+		return rc;
+	}
+	memcpy(bytes, e->reader->head, sizeof bytes);
+	if (e->mode == BPK_BLOSCPACK_ADDING)
+		bpk_bloscpack_header_write(header, bytes);
+	rc = bpk_bloscpack_add_tree(e, &tree, err);
+	if (rc == 0)
+		rc = bpk_bloscpack_seal_join(bpk_buf_view(&plain), bytes,
+					     e->reader->seal.generation + 1, &tree, text, err);
+	bpk_buf_clear(&plain);
+	return rc;
+}
+
 /* Overwrite the metadata; *fit tells whether they fit. */
-static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit *fit,
-			  struct bpk_err *err)
+static int write_metadata(struct bpk_bloscpack_editor *e, const struct bpk_bloscpack_header *header,
+			  enum bpk_bloscpack_fit *fit, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
 	uint64_t at = BPK_BLOSCPACK_HEADER_SIZE;
@@ -265,7 +296,7 @@ static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit
 	bool fits = false;
 	int rc = -1;
 
-	if (bpk_bloscpack_text_make(e, &text, err) != 0)
+	if (make_metadata(e, header, &text, err) != 0)
 		goto out;
 	*fit = text.size > 0 || e->header.has_metadata ? BPK_BLOSCPACK_REWRITE : BPK_BLOSCPACK_FITS;
 	rc = 0;
@@ -309,13 +340,15 @@ static int write_changes(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_he
 			 enum bpk_bloscpack_fit *fit, struct bpk_err *err)
 {
 	*fit = e->mode == BPK_BLOSCPACK_ADDING ? bpk_bloscpack_add_fits(e) : BPK_BLOSCPACK_FITS;
+	if (e->mode == BPK_BLOSCPACK_ADDING)
+		bpk_bloscpack_add_header(e, header);
 	if (*fit == BPK_BLOSCPACK_FITS && bpk_bloscpack_text_changes(e) &&
-	    write_metadata(e, fit, err) != 0)
+	    write_metadata(e, header, fit, err) != 0)
 		return -1;
 	if (*fit != BPK_BLOSCPACK_FITS)
 		return 0;
 	if (e->mode == BPK_BLOSCPACK_ADDING)
-		return bpk_bloscpack_add_finish(e, header, err);
+		return bpk_bloscpack_add_finish(e, err);
 	return bpk_bloscpack_patch_finish(e, err);
 }
 

@@ -31,6 +31,7 @@ struct bpk_bloscpack_added {
 	uint64_t raw_size;
 	uint64_t last_raw;                /* of the chunk before the next one */
 	uint64_t chunk_size;              /* of all but the last; unknown: any */
+	struct bpk_bloscpack_tree tree;   /* of a sealed archive: kept and added chunks */
 	bool entries_written;             /* some spare entries were written */
 	struct bpk_bloscpack_batch batch; /* entries that are not in the file yet */
 };
@@ -112,8 +113,12 @@ int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct b
 			    struct bpk_err *err);
 
 /* Count parcel as added; it takes size bytes of the file. */
-void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
-			    size_t size);
+int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			   size_t size, struct bpk_err *err);
+
+/* The tree of all chunks after the change, which adds or does not. */
+int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_tree *tree,
+			   struct bpk_err *err);
 
 int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			  enum bpk_bloscpack_fit *fit, struct bpk_err *err);
@@ -121,9 +126,10 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 /* Test whether the added chunks can be committed in place. */
 enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor *e);
 
-/* Write all but the header, and set *header to its new content. */
-int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
-			     struct bpk_err *err);
+/* Set *header to its new content; write all but the header. */
+void bpk_bloscpack_add_header(const struct bpk_bloscpack_editor *e,
+			      struct bpk_bloscpack_header *header);
+int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
 /* Restore the entries that were written, before their chunks are cut off: a spare entry may be set
  * only while bytes follow the last chunk. */
@@ -151,7 +157,7 @@ int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *e
 /* True while chunks are put after a cut, into the file or into a draft. */
 bool bpk_bloscpack_is_adding(const struct bpk_bloscpack_editor *e);
 
-/* True if the metadata will change: they were set, or they list chunks that are cut off. */
+/* True if the metadata will change: they were set, list chunks that are cut off, or have a seal. */
 bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e);
 
 /* The user's part of the new metadata; and the sizes of kept chunks that will not be the last. */
@@ -159,7 +165,7 @@ struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e);
 int bpk_bloscpack_text_sizes(const struct bpk_bloscpack_editor *e, struct bpk_sizes *sizes,
 			     struct bpk_err *err);
 
-/* The whole text; empty: no metadata. */
+/* The whole text, without a seal; empty: no metadata. */
 int bpk_bloscpack_text_make(const struct bpk_bloscpack_editor *e, struct bpk_buf *text,
 			    struct bpk_err *err);
 

@@ -52,6 +52,7 @@ struct section {
 	uint32_t size;   /* of the text */
 	uint32_t room;   /* for data and fill */
 	uint32_t packed; /* of the data */
+	bool marked;     /* as sealed */
 };
 
 static struct section section_read(const uint8_t bytes[BPK_BLOSCPACK_METADATA_SIZE])
@@ -65,6 +66,8 @@ static struct section section_read(const uint8_t bytes[BPK_BLOSCPACK_METADATA_SI
 			     .packed = bpk_get_le32(bytes + 20) };
 
 	memcpy(s.magic, bytes, sizeof s.magic);
+	s.marked = memcmp(bytes + BPK_BLOSCPACK_SEAL_MARK, bpk_bloscpack_seal_mark,
+			  BPK_BLOSCPACK_SEAL_MARK_SIZE) == 0;
 	return s;
 }
 
@@ -295,6 +298,7 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 		return bpk_fail(err, BPK_CORRUPT,
 				"metadata of %" PRIu32 " bytes lies in room for %" PRIu32, s.packed,
 				s.room);
+	metadata->marked = s.marked;
 	metadata->codec = s.codec == CODEC_ZLIB ? "zlib" : "none";
 	metadata->stored_size = s.packed;
 	metadata->room = s.room;
@@ -336,8 +340,8 @@ static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, 
 	return 0;
 }
 
-/* Make the section of a text; users bytes of it are the user's and get extra room. */
-static int make_section(const struct bpk_checksum *checksum, struct bpk_view text, size_t users,
+/* Make the section of a text, with this much extra room. */
+static int make_section(const struct bpk_checksum *checksum, struct bpk_view text, size_t extra,
 			struct bpk_buf *out, struct bpk_err *err)
 {
 	uint8_t digest[BPK_DIGEST_MAX];
@@ -351,7 +355,7 @@ static int make_section(const struct bpk_checksum *checksum, struct bpk_view tex
 	    put_text(text, out, &codec, err) != 0)
 		return -1;
 	packed = out->size - BPK_BLOSCPACK_METADATA_SIZE;
-	room = text.size + bpk_min_size((DEFAULT_ROOM - 1) * users, MOST_EXTRA_ROOM);
+	room = text.size + extra;
 	if (bpk_checksum_compute(checksum,
 				 bpk_view(out->data + BPK_BLOSCPACK_METADATA_SIZE, packed), digest,
 				 err) != 0 ||
@@ -388,33 +392,55 @@ static int record_array(const struct bpk_array *array, struct bpk_view *text, st
 	return 0;
 }
 
-int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
-				struct bpk_err *err)
+/* The whole text but a seal; *users bytes of it are the user's and get extra room. */
+static int make_text(const struct bpk_info *info, struct bpk_buf *text, size_t *users,
+		     struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = info->metadata.checksum;
 	struct bpk_view user = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
 	uint64_t listed = info->chunks.count == BPK_UNKNOWN
 				  ? BPK_UNKNOWN
 				  : bpk_max_u64(info->chunks.count, 1) - 1;
 	struct bpk_sizes runs = { 0 };
-	struct bpk_buf described = { 0 }, text = { 0 };
+	struct bpk_buf described = { 0 };
 	int rc = 0;
 
-	out->size = 0;
-	if (checksum == NULL)
-		checksum = bpk_checksum_of_number(1);
+	if (bpk_bloscpack_seal_is_named(user))
+		return bpk_fail(err, BPK_USAGE, "the name bpk_seal in metadata is bpk's own");
 	if (info->array.type != NULL)
 		rc = record_array(info->array.type, &user, &described, err);
 	if (rc == 0 && info->chunks.size == BPK_UNKNOWN)
 		rc = bpk_sizes_copy(info->chunks.runs, listed, &runs, err);
 	if (rc == 0)
-		rc = bpk_bloscpack_sizes_join(user, &runs, &text, err);
-	if (rc == 0 && text.size > 0)
-		rc = make_section(checksum, bpk_buf_view(&text), user.size, out, err);
+		rc = bpk_bloscpack_sizes_join(user, &runs, text, err);
+	*users = user.size;
 	bpk_sizes_clear(&runs);
 	bpk_buf_clear(&described);
-	bpk_buf_clear(&text);
 	return rc;
+}
+
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *text,
+				struct bpk_buf *out, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = info->metadata.checksum;
+	struct bpk_view empty = bpk_view((const uint8_t *)"{}", 2);
+	size_t users, extra;
+
+	out->size = text->size = 0;
+	if (checksum == NULL)
+		checksum = bpk_checksum_of_number(1);
+	if (make_text(info, text, &users, err) != 0)
+		return -1;
+	extra = bpk_min_size((DEFAULT_ROOM - 1) * users, MOST_EXTRA_ROOM);
+	if (!info->seal.sealed)
+		return text->size == 0
+			       ? 0
+			       : make_section(checksum, bpk_buf_view(text), extra, out, err);
+	if (make_section(checksum, text->size > 0 ? bpk_buf_view(text) : empty,
+			 extra + BPK_BLOSCPACK_SEAL_ROOM, out, err) != 0)
+		return -1;
+	memcpy(out->data + BPK_BLOSCPACK_SEAL_MARK, bpk_bloscpack_seal_mark,
+	       BPK_BLOSCPACK_SEAL_MARK_SIZE);
+	return 0;
 }
 
 void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],

@@ -188,7 +188,7 @@ static int parse_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &r->header;
 
-	if (!r->metadata.good || h->chunk_size != BPK_UNKNOWN)
+	if (!r->metadata.good || r->metadata.text.size == 0 || h->chunk_size != BPK_UNKNOWN)
 		return 0;
 	if (bpk_bloscpack_sizes_parse(bpk_buf_view(&r->metadata.text), h->nchunks, &r->sizes,
 				      err) != 0)
@@ -283,6 +283,7 @@ static const char *variant(const struct bpk_bloscpack_header *header)
 
 /* The parts that can change unseen, by a flipped bit or by swapped chunks: a digest follows its
  * chunk and covers neither the chunk's number nor the header. */
+#define SEALED   "the spare offsets, and of the metadata options, level and room"
 #define METADATA "; of the metadata options, level, user codec and room"
 
 static const char *unprotected(const struct bpk_bloscpack_header *h)
@@ -334,11 +335,15 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->chunks.has_offsets = h->has_offsets;
 	info->chunks.typesize = h->typesize;
 	info->chunks.checksum = h->checksum;
-	info->unprotected = unprotected(h);
+	info->unprotected = r->seal.recorded ? SEALED : unprotected(h);
 	info->pending = bpk_source_pending(r->source);
 	info->damage = m->damage.kind != BPK_OK ? m->damage.text : NULL;
 	info->chunks.runs = r->sizes.runs.nchunks > 0 ? &r->sizes.runs : NULL;
-	info->metadata.given = m->good && (!r->sizes.listed || r->sizes.user.size > 0);
+	info->seal.sealed = r->seal.recorded || r->seal.marked;
+	info->seal.generation = r->seal.generation;
+	memcpy(info->seal.root, r->seal.root, sizeof info->seal.root);
+	info->metadata.given =
+		m->good && m->text.size > 0 && (!r->sizes.listed || r->sizes.user.size > 0);
 	if (!info->metadata.given)
 		return;
 	info->metadata.text = bpk_buf_view(r->sizes.listed ? &r->sizes.user : &m->text);
@@ -373,7 +378,8 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	if (r->header.has_metadata &&
 	    bpk_bloscpack_metadata_read(r->source, &r->header, &r->metadata, err) != 0)
 		return -1;
-	if (lay_out(r, err) != 0)
+	if (bpk_bloscpack_seal_take(&r->metadata, r->header.nchunks, &r->seal, err) != 0 ||
+	    lay_out(r, err) != 0)
 		return -1;
 	r->offsets = (struct bpk_bloscpack_offsets){ .source = r->source,
 						     .start = r->offsets_offset,

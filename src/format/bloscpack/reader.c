@@ -18,6 +18,7 @@ static void reader_close(void *reader)
 	bpk_bloscpack_marks_free(r->marks);
 	bpk_bloscpack_ahead_free(r->ahead);
 	bpk_bloscpack_metadata_clear(&r->metadata);
+	bpk_bloscpack_seal_clear(&r->seal);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
 	free(r);
@@ -232,7 +233,8 @@ static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, s
 	struct bpk_chunk_header chunk;
 
 	*unfinished = false;
-	if (!r->header.has_offsets)
+	/* an append to a sealed archive leaves a journal */
+	if (!r->header.has_offsets || r->seal.marked)
 		return 0;
 	if (find_added_entry(r, unfinished, err) != 0)
 		return -1;

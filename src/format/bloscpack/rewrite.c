@@ -87,6 +87,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_bloscpack_text_sizes(e, &sizes, err);
 	info.chunks.runs = &sizes;
+	info.seal.generation++; /* no seal: ignored */
 	info.raw_size = info.chunks.count = info.chunks.last_size = BPK_UNKNOWN;
 	info.chunks.size = adding ? added->chunk_size : e->header.chunk_size;
 	/* a file of one empty chunk has size 0 */
@@ -248,15 +249,36 @@ out:
 	return rc;
 }
 
+/* The writer makes the new seal: of the latest metadata, and of the right chunks alone. */
+static int reseal(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_tree tree;
+	struct bpk_buf text = { 0 };
+	int rc = bpk_bloscpack_add_tree(e, &tree, err);
+
+	if (rc == 0)
+		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, err);
+	if (rc == 0 && !e->rewrite.has_text)
+		rc = bpk_bloscpack_text_make(e, &text, err);
+	if (rc == 0 && !e->rewrite.has_text)
+		rc = bpk_bloscpack_writer_retext(e->rewrite.writer, bpk_buf_view(&text), err);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
 int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
 	struct bpk_draft *draft = rw->draft;
 
-	if (copy_to(rw, rw->stop, err) != 0 ||
-	    bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
+	if (copy_to(rw, rw->stop, err) != 0)
 		return -1;
-	if (bpk_bloscpack_text_changes(e) && !rw->has_text && put_text(e, err) != 0)
+	if (e->reader->seal.marked && reseal(e, err) != 0)
+		return -1;
+	if (bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
+		return -1;
+	if (!e->reader->seal.marked && bpk_bloscpack_text_changes(e) && !rw->has_text &&
+	    put_text(e, err) != 0)
 		return -1;
 	rw->draft = NULL;
 	return bpk_edit_replace(e->edit, draft, err);

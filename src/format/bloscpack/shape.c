@@ -28,5 +28,6 @@ int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *e
 	if (bpk_array_set_rows(e->reader->info.metadata.text, rows, &e->metadata.text, err) != 0)
 		return -1;
 	e->metadata.set = true;
+	e->rewrite.has_text = false;
 	return 0;
 }

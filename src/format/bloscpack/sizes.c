@@ -21,7 +21,7 @@ enum {
 	SHORT_LIST = 256,    /* a list up to this size is always stored */
 };
 
-static const char name[] = "\"bpk_chunks\"";
+static const char name[] = "bpk_chunks";
 
 /* ---- Reading ---- */
 
@@ -68,55 +68,15 @@ static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *ru
 	return runs->nchunks > 0;
 }
 
-/* Find the last member of an object; key is its name as written. */
-static bool find_last(struct bpk_view text, struct bpk_view *key, struct bpk_view *value)
-{
-	size_t at = 0;
-	bool any = false;
-
-	if (bpk_json_kind(text) != BPK_JSON_OBJECT)
-		return false;
-	while (bpk_json_next(text, &at, key, value))
-		any = true;
-	return any;
-}
-
-static bool is_ours(struct bpk_view key)
-{
-	return key.size == sizeof name - 1 && memcmp(key.data, name, key.size) == 0;
-}
-
-/*
- * Copy text without the member key and value, and the comma before it; user is empty if nothing
- * else remains. A user's empty object contains a blank, so that it differs from that.
- */
-static int leave_out(struct bpk_view text, struct bpk_view key, struct bpk_view value,
-		     struct bpk_buf *user, struct bpk_err *err)
-{
-	const uint8_t *behind = value.data + value.size, *end = text.data + text.size;
-	const uint8_t *until = key.data - 1, *comma = until;
-
-	while (*comma != ',' && *comma != '{')
-		comma--;
-	if (*comma == ',')
-		until = comma;
-	user->size = 0;
-	if (*until == '{')
-		return 0;
-	if (bpk_buf_append(user, bpk_view(text.data, (size_t)(until - text.data)), err) != 0)
-		return -1;
-	return bpk_buf_append(user, bpk_view(behind, (size_t)(end - behind)), err);
-}
-
 int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
 			      struct bpk_bloscpack_sizes *sizes, struct bpk_err *err)
 {
 	struct bpk_view key, value;
 
 	*sizes = (struct bpk_bloscpack_sizes){ 0 };
-	if (nchunks == BPK_UNKNOWN || !find_last(text, &key, &value) || !is_ours(key))
+	if (nchunks == BPK_UNKNOWN || !bpk_bloscpack_member_find(text, name, &key, &value))
 		return 0;
-	if (leave_out(text, key, value, &sizes->user, err) != 0)
+	if (bpk_bloscpack_member_cut(text, key, value, &sizes->user, err) != 0)
 		return -1;
 	sizes->listed = true;
 	if (nchunks == 0 || !parse_list(value, nchunks - 1, &sizes->runs)) {
@@ -210,44 +170,20 @@ static int print_list(const struct bpk_sizes *runs, struct bpk_buf *out, struct 
 	return bpk_buf_printf(out, err, "]");
 }
 
-/* Find the place of the member in the user's text, and the text before it; false if the text is not
- * an object, or has a member of that name. */
-static bool find_place(struct bpk_view user, size_t *at, const char **before)
-{
-	struct bpk_view key, value;
-
-	*at = user.size;
-	if (user.size == 0)
-		return true;
-	if (bpk_json_kind(user) != BPK_JSON_OBJECT)
-		return false;
-	while (user.data[*at - 1] != '}')
-		--*at;
-	--*at;
-	*before = find_last(user, &key, &value) ? "," : " ";
-	return bpk_json_member(user, "bpk_chunks").size == 0;
-}
-
 int bpk_bloscpack_sizes_join(struct bpk_view user, const struct bpk_sizes *runs,
 			     struct bpk_buf *out, struct bpk_err *err)
 {
-	const char *before = "{", *behind = user.size > 0 ? "" : "}";
 	struct bpk_buf list = { 0 };
-	size_t at = 0;
+	bool joined;
 	int rc = 0;
 
 	out->size = 0;
-	if (runs != NULL && runs->nchunks > 0 && find_place(user, &at, &before))
+	if (runs != NULL && runs->nchunks > 0)
 		rc = print_list(runs, &list, err);
-	if (list.size == 0)
-		at = 0;
-	if (rc == 0 && at > 0)
-		rc = bpk_buf_append(out, bpk_view(user.data, at), err);
-	if (rc == 0 && list.size > 0)
-		rc = bpk_buf_printf(out, err, "%s%s:%.*s%s", before, name, (int)list.size,
-				    (const char *)list.data, behind);
-	if (rc == 0 && user.size > at)
-		rc = bpk_buf_append(out, bpk_view(user.data + at, user.size - at), err);
+	if (rc == 0)
+		rc = list.size > 0 ? bpk_bloscpack_member_join(user, name, bpk_buf_view(&list), out,
+							       &joined, err)
+				   : bpk_buf_append(out, user, err);
 	bpk_buf_clear(&list);
 	return rc;
 }

@@ -25,7 +25,8 @@ static uint64_t count_kept(const struct bpk_bloscpack_editor *e)
 
 bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e)
 {
-	return e->metadata.set || count_kept(e) < e->reader->sizes.runs.nchunks;
+	return e->metadata.set || e->reader->seal.marked ||
+	       count_kept(e) < e->reader->sizes.runs.nchunks;
 }
 
 struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e)

@@ -40,6 +40,11 @@ struct writer {
 	uint64_t raw_size; /* put so far */
 	uint64_t last_raw;
 	struct bpk_bloscpack_batch batch;
+	/* for a seal; generation 0: none */
+	uint64_t generation;
+	struct bpk_bloscpack_tree tree;               /* of the chunks put so far */
+	struct bpk_buf text;                          /* the metadata without the record */
+	uint8_t section[BPK_BLOSCPACK_METADATA_SIZE]; /* the header of their section */
 };
 
 static int write_next(struct writer *w, struct bpk_view bytes, struct bpk_err *err)
@@ -190,9 +195,11 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 	int rc = 0;
 
 	if (section.size == 0) {
-		rc = bpk_bloscpack_metadata_make(info, &metadata, err);
+		rc = bpk_bloscpack_metadata_make(info, &w->text, &metadata, err);
 		section = bpk_buf_view(&metadata);
 	}
+	if (rc == 0 && w->generation > 0)
+		memcpy(w->section, section.data, sizeof w->section);
 	w->header.has_metadata = section.size > 0;
 	bpk_bloscpack_header_write(&w->header, bytes);
 	if (w->seekable)
@@ -206,6 +213,25 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 	w->data_offset = w->position + w->slots * BPK_BLOSCPACK_ENTRY_SIZE;
 	w->position = w->data_offset;
 	return rc;
+}
+
+static void writer_close(void *writer)
+{
+	struct writer *w = writer;
+
+	if (w == NULL)
+		return;
+	bpk_buf_clear(&w->text);
+	free(w);
+}
+
+/* The root is written last, in front. */
+static int check_seal(const struct writer *w, struct bpk_err *err)
+{
+	if (w->generation == 0 || w->seekable)
+		return 0;
+	return bpk_fail(err, BPK_UNSUPPORTED,
+			"a seal cannot be written into a pipe; name the result with --output");
 }
 
 int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *info,
@@ -222,11 +248,14 @@ int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *i
 	w->draft = draft;
 	w->seekable = bpk_draft_seekable(draft);
 	announce(w, info);
+	if (info->seal.sealed)
+		w->generation = bpk_max_u64(info->seal.generation, 1);
 	/* without the counts, chunks may be read back and moved at the end */
 	if ((w->seekable && !w->sized && bpk_draft_reread(draft, err) != 0) ||
-	    check_info(info, err) != 0 || plan_offsets(w, options, expected, err) != 0 ||
+	    check_seal(w, err) != 0 || check_info(info, err) != 0 ||
+	    plan_offsets(w, options, expected, err) != 0 ||
 	    write_front(w, info, section, err) != 0) {
-		free(w);
+		writer_close(w);
 		return -1;
 	}
 	*writer = w;
@@ -243,7 +272,11 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 
 static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return bpk_parcel_seal(((const struct writer *)writer)->header.checksum, parcel, err);
+	const struct writer *w = writer;
+
+	if (bpk_parcel_seal(w->header.checksum, parcel, err) != 0)
+		return -1;
+	return w->generation > 0 ? bpk_bloscpack_seal_digest(w->header.checksum, parcel, err) : 0;
 }
 
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
@@ -293,6 +326,9 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		return -1;
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", w->nchunks);
+	if (w->generation > 0 &&
+	    bpk_bloscpack_tree_add(&w->tree, w->header.checksum, parcel, err) != 0)
+		return -1;
 	if (write_next(w, bpk_view(parcel->packed.data, size), err) != 0 ||
 	    note_chunk(w, here, err) != 0)
 		return -1;
@@ -309,7 +345,7 @@ static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *par
 
 	(void)parcel;
 	(void)all_there;
-	return w->seekable && w->sized;
+	return w->seekable && w->sized && w->generation == 0;
 }
 
 /* ---- Finishing ---- */
@@ -397,6 +433,8 @@ static int write_empty_chunk(struct writer *w, struct bpk_err *err)
 		rc = write_next(w, bpk_buf_view(&parcel.packed), err);
 	if (rc == 0)
 		rc = note_chunk(w, here, err);
+	if (rc == 0 && w->generation > 0)
+		rc = bpk_bloscpack_tree_add(&w->tree, w->header.checksum, &parcel, err);
 	bpk_buf_clear(&parcel.packed);
 	return rc;
 }
@@ -414,6 +452,50 @@ static int check_total(const struct writer *w, struct bpk_err *err)
 	return 0;
 }
 
+/* Put the record into the metadata that were written. */
+static int write_seal(struct writer *w, const uint8_t *header, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 }, front = { 0 };
+	struct bpk_bloscpack_metadata m = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
+	uint64_t at = BPK_BLOSCPACK_HEADER_SIZE;
+	bool fits = false;
+	int rc = -1;
+
+	bpk_bloscpack_metadata_room(w->section, &m);
+	if (bpk_bloscpack_seal_join(bpk_buf_view(&w->text), header, w->generation, &w->tree, &text,
+				    err) != 0 ||
+	    bpk_buf_append(&front, bpk_view(w->section, sizeof w->section), err) != 0 ||
+	    bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&text), &front, digest, &fits, err) != 0)
+		goto out;
+	if (!fits)
+		bpk_fail(err, BPK_FAILED, "metadata no longer fit into the section written before");
+	else if (bpk_draft_write_at(w->draft, at, bpk_buf_view(&front), err) == 0 &&
+		 bpk_draft_write_at(w->draft, at + sizeof w->section + m.room,
+				    bpk_view(digest, m.checksum->size), err) == 0)
+		rc = 0;
+out:
+	bpk_buf_clear(&text);
+	bpk_buf_clear(&front);
+	return rc;
+}
+
+int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_err *err)
+{
+	struct writer *w = writer;
+
+	w->text.size = 0;
+	return bpk_buf_append(&w->text, text, err);
+}
+
+int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_bloscpack_tree *tree,
+				 struct bpk_err *err)
+{
+	const struct writer *w = writer;
+
+	return bpk_bloscpack_tree_equals(&w->tree, tree) ? 0 : bpk_bloscpack_seal_refuse(err);
+}
+
 /* Write the entries, and last the header with the final counts. */
 static int finish_seekable(struct writer *w, struct bpk_err *err)
 {
@@ -427,6 +509,8 @@ static int finish_seekable(struct writer *w, struct bpk_err *err)
 	h->nchunks = w->nchunks;
 	h->last_chunk_size = w->last_raw;
 	bpk_bloscpack_header_write(h, bytes);
+	if (w->generation > 0 && write_seal(w, bytes, err) != 0)
+		return -1;
 	if (bpk_draft_set_size(w->draft, w->position, err) != 0)
 		return -1;
 	return bpk_draft_write_at(w->draft, 0, bpk_view(bytes, sizeof bytes), err);
@@ -453,5 +537,5 @@ const struct bpk_writer_ops bpk_bloscpack_writer_ops = {
 	.put = writer_put,
 	.takes_unseen = writer_takes_unseen,
 	.finish = writer_finish,
-	.close = free,
+	.close = writer_close,
 };

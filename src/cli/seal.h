@@ -1,0 +1,15 @@
+/* The seal of an archive as text, for verify_work.c, info.c and describe.c. */
+#ifndef BPK_CLI_SEAL_H
+#define BPK_CLI_SEAL_H
+
+#include "format/format.h"
+
+enum { BPK_SEAL_TEXT = 2 * BPK_MERKLE_SIZE + 1 };
+
+/* The root in hexadecimal. */
+void bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_SEAL_TEXT]);
+
+/* Add seal_root and seal_generation to the record; null without a seal, or without info (NULL). */
+void bpk_seal_record(const struct bpk_info *info);
+
+#endif

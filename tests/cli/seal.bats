@@ -1,0 +1,138 @@
+load lib
+
+# Chunks of equal sizes, a short one at the end, and metadata: s.blp, from in.
+make_sealed() {
+    need_python
+    "$python" -c 'import random
+r = random.Random(5)
+open("in", "wb").write(r.randbytes(40 * 2000 + 777))'
+    echo '{"step":7}' >m
+    bpk pack --seal --metadata m -t 1 -z 2000 --filter none -o s.blp in "$@"
+}
+
+root() { bpk verify --print-root "$1" | awk '{ print $(NF - 2) }'; }
+generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*/\1/'; }
+
+@test "a seal is tested, printed, and compared" {
+    make_sealed
+    quietly bpk verify s.blp
+    root=$(root s.blp)
+    [[ $root =~ ^[0-9a-f]{64}$ ]] || die "$root"
+    [ "$(bpk verify --print-root s.blp)" = "s.blp: $root generation 1" ]
+    quietly bpk verify --root "$root" --min-generation 1 s.blp
+    quietly bpk verify --root "${root^^}" s.blp
+    refuses 2 '' bpk verify --root "${root:1}0" s.blp
+    refuses 2 '' bpk verify --min-generation 2 s.blp
+    bpk info -v s.blp | grep -q "seal  *$root"
+    [[ $(bpk info --json s.blp) == *'"seal_root":"'$root'","seal_generation":1'* ]]
+    [ "$(bpk meta get s.blp)" = '{"step":7}' ]
+    bpk unpack -c s.blp | cmp - in
+    bpk pack -o plain.blp in
+    [[ $(bpk info --json plain.blp) == *'"seal_root":null,"seal_generation":null'* ]]
+    for option in --print-root "--root $root" "--min-generation 1"; do
+        refuses 2 '' bpk verify $option plain.blp
+    done
+}
+
+@test "the seal does not depend on threads, and needs a file of the right format" {
+    make_sealed
+    for threads in 1 2 8; do
+        bpk pack -T $threads --seal --metadata m -t 1 -z 2000 --filter none -o $threads.blp in
+        same s.blp $threads.blp
+    done
+    bpk pack --seal --metadata m -t 1 -z 2000 --filter none <in >redirected.blp
+    quietly bpk verify --min-generation 1 redirected.blp
+    for checksum in none sha256; do
+        bpk pack --seal --checksum $checksum -o $checksum.blp in
+        quietly bpk verify --min-generation 1 $checksum.blp
+    done
+    bpk pack --seal -o empty.blp /dev/null
+    quietly bpk verify --min-generation 1 empty.blp
+    refuses 64 '' bpk pack --seal -F b2frame -o x.b2frame in
+    refuses 1 '' bash -c '"$BPK" pack --seal <in | cat; exit ${PIPESTATUS[0]}'
+    refuses 1 '' bash -c 'cat s.blp | "$BPK" verify --print-root -'
+    echo '[1]' >list
+    refuses 64 '' bpk pack --seal --metadata list -o x.blp in
+    echo '{"bpk_seal":1}' >taken
+    refuses 64 '' bpk pack --metadata taken -o x.blp in
+    refuses 64 '' bpk meta import s.blp taken
+}
+
+@test "append, truncate and meta renew the seal" {
+    make_sealed
+    n=1
+    cp in all
+    renewed() {
+        n=$((n + 1))
+        [ "$(generation s.blp)" = $n ] || die "generation $(generation s.blp), expected $n"
+        quietly bpk verify s.blp
+        bpk cat s.blp | cmp - all
+    }
+    for size in 1 1222 1 2000 777 4000 0 300000; do
+        head -c $size in >more
+        cat more >>all
+        bpk append s.blp more
+        [ $size = 0 ] || renewed
+    done
+    for size in 120000 119999 118000 116000 3000 2000 0; do
+        truncate -s $size all
+        bpk truncate s.blp --bytes $size
+        renewed
+    done
+    bpk append --append-space 0 s.blp in
+    cp in all
+    renewed
+    bpk meta set s.blp note='"a long note that is longer than the room of the others"'
+    renewed
+    bpk meta rm s.blp note
+    renewed
+    bpk meta import s.blp /dev/stdin <<<'{}'
+    renewed
+    "$python" -c 'print("{\"long\":\"" + "".join(chr(33 + i * i * 7919 % 89).replace("\\", "x").replace("\"", "y") for i in range(9000)) + "\"}")' >long
+    bpk meta import s.blp long
+    renewed
+    cp s.blp before.blp
+    refuses 1 '' bpk write s.blp --at 5 m
+    same s.blp before.blp
+    bpk convert s.blp other.blp
+    [ "$(generation other.blp)" = null ]
+}
+
+@test "an array's shape follows its rows under the seal" {
+    make_sealed
+    head -c 80000 in >rows
+    bpk pack --seal --dtype '<f8' -z 2000 -o a.blp rows
+    for i in $(seq 2 6); do
+        bpk append a.blp rows
+        quietly bpk verify --min-generation $i a.blp
+    done
+    [[ $(bpk meta get a.blp) == *'[60000]'* ]] || die "$(bpk meta get a.blp)"
+}
+
+# BPK_SEAL_ROUNDS=2000: so many manipulations of each kind
+@test "manipulations that keep every digest are found" {
+    make_sealed
+    for kind in swap copy kind kind-none header cut behind record mark field metadata typesize; do
+        for ((i = 0; i < ${BPK_SEAL_ROUNDS:-3}; i++)); do
+            "$python" "$tests/lib/seal_break.py" $kind $i s.blp t.blp
+            refuses 2 '' bpk verify -q t.blp
+        done
+    done
+}
+
+@test "an old state is not taken for the new one, and nothing seals damage anew" {
+    make_sealed
+    cp s.blp old.blp
+    bpk append s.blp in
+    refuses 2 '' bpk verify --min-generation 2 old.blp
+    refuses 2 '' bpk verify --root "$(root s.blp)" old.blp
+    dd if=old.blp of=mixed.blp bs=32 count=1 status=none
+    tail -c +33 s.blp >>mixed.blp
+    refuses 2 '' bpk verify mixed.blp
+    refuses 2 '' bpk append mixed.blp in
+    "$python" "$tests/lib/seal_break.py" swap 1 old.blp swapped.blp
+    for command in "truncate swapped.blp --bytes 3000" "append --append-space 900 swapped.blp in in in in in"; do
+        bpk $command || [ $? -eq 2 ]
+        refuses 2 '' bpk verify -q swapped.blp
+    done
+}
