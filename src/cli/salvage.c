@@ -103,13 +103,13 @@ static void show(const struct job *job, uint64_t first, uint64_t end, bool intac
 	uint64_t size = job->found.chunk_size;
 	uint64_t stop = end == job->found.nchunks ? raw_size_of(job) : end * size;
 
-	if (first < end)
+	if (first < end && !job->shared->json)
 		printf("%s: raw bytes %" PRIu64 ":%" PRIu64 " are %s\n",
 		       bpk_input_name(job->in.path), first * size, stop,
 		       intact ? "intact" : "lost");
 }
 
-/* Count, and print unless quiet, runs of intact and of lost chunks. */
+/* Count the lost chunks, and print runs of them and of intact ones; JSON has the status alone. */
 static void make_map(struct job *job)
 {
 	const struct bpk_salvage *found = &job->found;

@@ -33,6 +33,9 @@ rounds() {
     ends 2 bpk repair A.blp
     grep -qx 'A.blp: raw bytes 0:200000 are intact' "$out"
     says '^bpk: A.blp: about 0 of 13 chunks are lost, and any before the first'
+    ends 2 bpk repair --json A.blp
+    [ "$(wc -l <"$out")" -eq 1 ]
+    grep -q '^{"bpk":1,.*"status":2,' "$out"
     ends 2 bpk repair --apply -o new.blp A.blp
     bpk cat new.blp | cmp - A
 
