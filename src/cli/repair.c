@@ -44,7 +44,9 @@ static const struct bpk_opt opt_fill = {
 	BPK_OPT_VALUE(OPT_FILL, struct repair_args, fill),
 	.metavar = "HOW",
 	.help = "with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out",
-	.more = "The status is then 2. Without this option nothing is written if chunks are lost.",
+	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
+		"A "
+		"parity file is not used.",
 };
 
 static const struct bpk_opt opt_finish = {
@@ -291,7 +293,8 @@ static void repair_file(const struct repair_args *args, const char *path)
 		return;
 	if (!args->repack && !args->finish && !args->reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
-	    bpk_salvage_takes(&args->common, path, args->apply)) {
+	    bpk_salvage_takes(&args->common, path, args->apply,
+			      args->fill == BPK_FILL_NONE && args->from == NULL)) {
 		bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply);
 		return;
 	}

@@ -70,7 +70,7 @@ static bool is_damaged(const struct bpk_shared *shared, struct bpk_input *in, bo
 	return rc != 0 && (err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
 }
 
-bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies)
+bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies, bool heals)
 {
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_input in = { 0 };
@@ -81,7 +81,7 @@ bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool appli
 		bpk_input_close(&in);
 		return false;
 	}
-	takes = format_of(shared, &in) != NULL && !(applies && has_parity(path)) &&
+	takes = format_of(shared, &in) != NULL && !(applies && heals && has_parity(path)) &&
 		is_damaged(shared, &in, applies);
 	bpk_input_close(&in);
 	return takes;

@@ -8,8 +8,9 @@
 #include "cli/edit.h"
 
 /* True if the file at path is one whose chunks can be searched for, and needs that: it cannot be
- * opened as an archive; with applies also if it is damaged and has no parity file. */
-bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies);
+ * opened as an archive; with applies also if it is damaged, unless heals, and it has a parity file
+ * that may restore it. */
+bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies, bool heals);
 
 /* Print the intact and lost ranges of raw bytes of the file at path; with applies write the intact
  * chunks as a new archive to --output, with fill in place of others, or chunks packed from the raw

@@ -28,6 +28,8 @@ rounds() {
     data field-f64 200000 A
     bpk pack -q -z 16K -o A.blp A
     cp A.blp good.blp
+    cp A.blp p.blp
+    bpk parity p.blp 2%
     dd if=/dev/zero of=A.blp bs=1 count=32 conv=notrunc status=none
     before=$(sha256sum A.blp)
     ends 2 bpk repair A.blp
@@ -65,5 +67,10 @@ rounds() {
     ends 1 bpk repair --apply --from B -o other.blp good.blp
     says 'B: differs from the intact chunk 0 of good.blp$'
     [ ! -e other.blp ]
+    # --from and --fill leave a parity file aside, which may not suffice
+    "$python" "$tests/lib/damage.py" p.blp 2 3
+    ends 0 bpk repair -f --apply --from A -o other.blp p.blp
+    bpk cat other.blp | cmp - A
+    rm other.blp
     refuses 64 'goes with --apply alone' bpk repair --fill zero A.blp
 }
