@@ -673,3 +673,19 @@ KINDS
     done < <(kinds)
     echo "# $all appends" >&3
 }
+
+@test "verify -v does not take a commit beside it for an interrupted append" {
+    make_data
+    head -c 8192 a >c
+    for options in "" --seal; do
+        bpk pack -q -f -0 -z 8K --append-space 5000 $options -o x.blp b
+        bpk append -q x.blp c
+        rm -f done
+        (for i in $(seq $((4 * ${BPK_BESIDE_TRIES:-10}))); do bpk append -q --no-sync x.blp c c c; done; : >done) &
+        while [ ! -e done ]; do
+            bpk verify -v x.blp >"$out"
+            ! grep interrupted "$out" || die "$(cat "$out")"
+        done
+        wait
+    done
+}

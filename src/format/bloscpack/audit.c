@@ -253,11 +253,33 @@ static int audit_seal(struct audit *a, struct bpk_err *err)
 	return 0;
 }
 
+/* Entries or bytes beyond the end, which no interrupted append may have left: by the header they
+ * were committed since it was read. Fails with BPK_CORRUPT then, for a look at the new state. */
+static int audit_header(const struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+	uint8_t head[BPK_BLOSCPACK_HEADER_SIZE];
+	int rc;
+
+	if (a->ninterrupted == 0 && a->end >= r->size)
+		return 0;
+	rc = bpk_source_hold(r->source, err);
+	if (rc != 0)
+		return -1;
+	rc = bpk_bloscpack_need(r->source, 0, bpk_span(head, r->header.size), "header", err);
+	bpk_source_release(r->source);
+	if (rc == 0 && memcmp(head, r->head, r->header.size) != 0)
+		rc = bpk_fail(err, BPK_CORRUPT, "the header has changed");
+	return rc;
+}
+
 static int audit_content(struct audit *a, struct bpk_err *err)
 {
 	if (audit_chunks(a, err) != 0 || audit_seal(a, err) != 0)
 		return -1;
-	return a->reader->header.has_offsets ? audit_spares(a, err) : 0;
+	if (a->reader->header.has_offsets && audit_spares(a, err) != 0)
+		return -1;
+	return audit_header(a, err);
 }
 
 /* The file has changed since it was opened; audit its current state. */
