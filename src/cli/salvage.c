@@ -63,10 +63,8 @@ static bool has_parity(const char *path)
 static bool is_damaged(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
 {
 	struct bpk_err err = { 0 };
-	int rc = bpk_input_start(in, shared, 0, &err);
+	int rc = wholly ? bpk_side_verify(shared, in, &err) : bpk_input_start(in, shared, 0, &err);
 
-	if (rc == 0 && wholly)
-		rc = bpk_side_verify(shared, in, &err);
 	return rc != 0 && (err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
 }
 

@@ -77,5 +77,7 @@ int bpk_bloscpack_member_join(struct bpk_view user, const char *name, struct bpk
 	    bpk_buf_printf(out, err, "%s\"%s\":%.*s%s", before, name, (int)value.size,
 			   (const char *)value.data, behind) != 0)
 		return -1;
+	if (at == user.size) /* an empty text has no address */
+		return 0;
 	return bpk_buf_append(out, bpk_view(user.data + at, user.size - at), err);
 }
