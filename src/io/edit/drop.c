@@ -34,7 +34,7 @@ static int drop_list(const char *path, const struct bpk_edit_options *options, b
 
 	if (root < 0)
 		return -1;
-	lock = bpk_changes_open_lock(root, O_RDWR);
+	lock = bpk_changes_open_lock(root, O_RDWR, NULL);
 	if (lock < 0 && errno != ENOENT) /* without .lock nobody has ever changed it */
 		rc = bpk_fail_errno(err, errno, BPK_DIR_LOCK ": cannot be opened");
 	else

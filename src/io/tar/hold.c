@@ -101,7 +101,7 @@ static int check_list(int folder, struct bpk_err *err)
 
 static int hold_folder(struct bpk_tar_holds *holds, int folder, struct bpk_err *err)
 {
-	int lock = bpk_changes_open_lock(folder, O_RDWR);
+	int lock = bpk_changes_open_lock(folder, O_RDWR, NULL);
 
 	if (lock >= 0 && take(holds, lock, err) != 0)
 		return -1;

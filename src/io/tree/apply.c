@@ -7,6 +7,7 @@
 
 #include "io/acl.h"
 #include "io/beneath.h"
+#include "io/cleanup.h"
 #include "io/tree/dir.h"
 #include "io/full.h"
 #include "io/lock.h"
@@ -253,19 +254,33 @@ void bpk_changes_give(int root, int fd)
 		bpk_acl_give(fd, owner.st_uid);
 }
 
-/* Create the lock; another process may do so first. */
-static int create_lock(int root, int flags)
+/* Who may open the lock can keep writers waiting: those who may read or write the files, no more.
+ * Its owner can always write to it, since a file of mode 444 is replaced, too. */
+static void narrow_lock(int root, int fd, const struct stat *like)
 {
-	int fd = bpk_full_openat(root, BPK_DIR_LOCK, flags | O_EXCL, 0666);
+	struct stat found;
+	mode_t mode;
+
+	bpk_changes_give(root, fd);
+	if (like == NULL || fstat(fd, &found) != 0)
+		return;
+	mode = bpk_acl_like(fd, found.st_gid, like, false) & 0666 & ~bpk_cleanup_umask();
+	bpk_acl_set_mode(fd, root, mode | 0600, false);
+}
+
+/* Create the lock; another process may do so first. */
+static int create_lock(int root, int flags, const struct stat *like)
+{
+	int fd = bpk_full_openat(root, BPK_DIR_LOCK, flags | O_EXCL, 0600);
 
 	if (fd < 0 && errno == EEXIST)
 		return bpk_full_openat(root, BPK_DIR_LOCK, flags & ~O_CREAT, 0);
 	if (fd >= 0)
-		bpk_changes_give(root, fd);
+		narrow_lock(root, fd, like);
 	return fd;
 }
 
-int bpk_changes_open_lock(int root, int flags)
+int bpk_changes_open_lock(int root, int flags, const struct stat *like)
 {
 	struct stat found;
 
@@ -278,13 +293,13 @@ int bpk_changes_open_lock(int root, int flags)
 	} else if (errno != ENOENT) {
 		return -1;
 	}
-	return (flags & O_CREAT) != 0 ? create_lock(root, flags)
+	return (flags & O_CREAT) != 0 ? create_lock(root, flags, like)
 				      : bpk_full_openat(root, BPK_DIR_LOCK, flags, 0);
 }
 
 bool bpk_changes_has_writer(int root)
 {
-	int lock = bpk_changes_open_lock(root, O_RDONLY);
+	int lock = bpk_changes_open_lock(root, O_RDONLY, NULL);
 	bool alive = lock >= 0 && bpk_lock_has_writer(lock);
 
 	if (lock >= 0)

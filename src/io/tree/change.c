@@ -253,9 +253,20 @@ static int open_committed(const struct bpk_tree *tree, const struct bpk_edit_opt
 	return bpk_dir_of_folder(root, options->owns, dir, err);
 }
 
-/* A directory that is no dataset must not be changed at all. */
+/* The permissions of the files of dir: of those that the claim has read, and the pivot. A table of
+ * columns has no pivot in its root. */
+static struct stat like_files(struct bpk_dir *dir, const char *pivot)
+{
+	struct bpk_source *source = NULL;
+
+	if (pivot != NULL && bpk_dir_source(dir, pivot, &source, NULL) == 0)
+		bpk_source_close(source);
+	return bpk_dir_like(dir);
+}
+
+/* A directory that is no dataset must not be changed at all. like: the permissions of its files. */
 static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_options *options,
-		       const char *path, struct bpk_err *err)
+		       const char *path, struct stat *like, struct bpk_err *err)
 {
 	struct bpk_place place = { .path = path, .is_directory = true };
 	bool claimed = false;
@@ -266,6 +277,7 @@ static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_option
 	if (open_committed(tree, options, &place.directory, err) != 0)
 		return -1;
 	rc = options->claims(&place, &claimed, err);
+	*like = like_files(place.directory, options->pivot);
 	bpk_place_close(&place);
 	if (rc != 0)
 		return -1;
@@ -275,10 +287,12 @@ static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_option
 static int open_root(struct bpk_tree *tree, const char *path,
 		     const struct bpk_edit_options *options, struct bpk_err *err)
 {
+	struct stat like = { .st_mode = S_IFREG | 0600, .st_uid = (uid_t)-1, .st_gid = (gid_t)-1 };
+
 	tree->root = bpk_link_open_folder(path, err);
-	if (tree->root < 0 || check_claim(tree, options, path, err) != 0)
+	if (tree->root < 0 || check_claim(tree, options, path, &like, err) != 0)
 		return -1;
-	tree->lock = bpk_changes_open_lock(tree->root, O_RDWR | O_CREAT);
+	tree->lock = bpk_changes_open_lock(tree->root, O_RDWR | O_CREAT, &like);
 	if (tree->lock < 0 && errno == EINVAL)
 		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is not a regular file");
 	if (tree->lock < 0)
@@ -350,14 +364,15 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 		  const char *path, struct bpk_err *err)
 {
 	struct bpk_changes list = { .owns = options->owns, .any_root = options->any_journal };
+	struct stat like;
 	int rc = bpk_changes_refresh(tree->root, &list, err);
 
 	if (rc == 0 && list.refused.kind != BPK_OK)
 		rc = bpk_fail(err, list.refused.kind, "%s; bpk repair shows the choices",
 			      list.refused.text);
+	/* the list may be newer than the check */
 	if (rc == 0 && list.count > 0)
-		rc = check_claim(tree, options, path,
-				 err); /* the list may be newer than the check */
+		rc = check_claim(tree, options, path, &like, err);
 	if (rc == 0 && list.count > 0)
 		rc = bpk_changes_apply(tree->root, &list, true, err);
 	bpk_changes_clear(&list);

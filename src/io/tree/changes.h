@@ -106,9 +106,11 @@ int bpk_changes_apply(int root, const struct bpk_changes *list, bool sync, struc
 /* Run by root, give fd, a file that this process created in root, to the owner of root. */
 void bpk_changes_give(int root, int fd);
 
-/* Open the lock file of root with flags (O_CREAT creates it, for the owner of root). Returns a
- * descriptor for bpk_lock_take, or -1 with errno (EINVAL: the name is taken by something else). */
-int bpk_changes_open_lock(int root, int flags);
+/* Open the lock file of root with flags. O_CREAT creates it, for the owner of root, with the
+ * permissions of like, those of the dataset's files (bpk_dir_like); NULL: for that owner alone.
+ * Returns a descriptor for bpk_lock_take, or -1 with errno (EINVAL: the name is taken by something
+ * else). */
+int bpk_changes_open_lock(int root, int flags, const struct stat *like);
 
 /* Sync the folder that holds name; the folders of all names. */
 int bpk_changes_sync_one(int root, const char *name, struct bpk_err *err);

@@ -120,7 +120,7 @@ static int lock_old(const struct new_tree *new, int old, int *lock, struct bpk_e
 	struct stat named, opened;
 	int errnum;
 
-	*lock = bpk_changes_open_lock(old, O_RDWR | O_CREAT);
+	*lock = bpk_changes_open_lock(old, O_RDWR | O_CREAT, NULL);
 	errnum = errno;
 	if (*lock >= 0 &&
 	    bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err) != 0)

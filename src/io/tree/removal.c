@@ -195,7 +195,7 @@ int bpk_removal_end(struct bpk_removal *r, struct bpk_err *err)
 
 	/* create the lock if it is missing, so that no writer gets in between */
 	if (rc == 0)
-		lock = bpk_changes_open_lock(r->root, O_RDWR | O_CREAT);
+		lock = bpk_changes_open_lock(r->root, O_RDWR | O_CREAT, NULL);
 	if (rc == 0 && lock < 0)
 		rc = bpk_fail_errno(err, errno, "cannot be locked to be removed");
 	if (rc == 0)
