@@ -134,13 +134,19 @@ static void make_map(struct job *job)
 
 static int fail_lost(const struct job *job, const char *consequence, struct bpk_err *err)
 {
-	bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks are lost%s%s",
-		 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
-		 job->found.counted
-			 ? ""
-			 : ", and any before the first that was found; all ranges are counted from "
-			   "that",
-		 consequence);
+	if (job->lost == 0)
+		bpk_fail(err, BPK_CORRUPT,
+			 "all %" PRIu64 " chunks that were found are intact; it is unknown whether "
+			 "others were before them, and all ranges are counted from the first",
+			 job->found.nchunks);
+	else
+		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks are lost%s%s",
+			 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
+			 job->found.counted ? ""
+					    : ", and any before the first that was found; all "
+					      "ranges are counted from "
+					      "that",
+			 consequence);
 	return bpk_input_subject(&job->in, err);
 }
 
