@@ -72,11 +72,12 @@ static size_t remove_all(const struct bpk_objects *objects, const struct bpk_nam
 
 static void tell_left(const struct bpk_objects *objects, size_t left)
 {
-	char line[100];
+	char line[120];
 
 	if (left == 0)
 		return;
-	snprintf(line, sizeof line, "%zu of its files may be left at the store, without use", left);
+	snprintf(line, sizeof line, "%zu of its files may be left at the store, without use%s",
+		 left, objects->shares_names ? "; the next append replaces them" : "");
 	bpk_request_warn(objects->path, line);
 }
 
