@@ -103,15 +103,16 @@ int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *fil
 int bpk_fail_url_change(struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"is a URL, whose file is not changed in place; bpk-remote(7), WRITING, "
-			"shows how to replace it");
+			"is a URL, and what is behind one is not changed in place; bpk-remote(7), "
+			"WRITING, shows another way");
 }
 
 static int fail_no_folder(struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
 			"no sparse frame or chunked directory is there, and append adds only to "
-			"these in a store; create one with bpk pack -F b2sparse -o URL");
+			"these in a store; bpk-remote(7), WRITING, shows how to create one, or to "
+			"replace a file");
 }
 
 static int fail_no_append(struct bpk_err *err)

@@ -134,11 +134,14 @@ void bpk_append_follow(const struct bpk_append_args *args, const struct bpk_appe
 {
 	struct bpk_err err = { 0 };
 	bool ended = false, goes_on = true;
+	const char *asks = args->rotate ? "--rotate" : args->mend ? "--mend" : NULL;
 
 	bpk_signals_tell(told);
-	if (args->rotate && bpk_path_is_url(job->path)) {
+	if (asks != NULL && bpk_path_is_url(job->path)) {
 		bpk_fail(&err, BPK_FAILED,
-			 "%s: archives in a store are not renamed, as --rotate asks", job->path);
+			 "%s: an archive in a store is not renamed, nor changed in place, as %s "
+			 "asks",
+			 job->path, asks);
 		goes_on = false;
 	}
 	while (goes_on) {

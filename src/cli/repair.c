@@ -99,13 +99,13 @@ static const struct bpk_opt opt_from = {
 
 static const struct bpk_opt *const rows[] = {
 	&opt_repack,       &opt_apply,
+	&opt_fill,         &opt_from,
 	&opt_finish,       &opt_reseal,
 	&opt_in_place,     &opt_use_journal,
 	&opt_drop_journal, &bpk_opt_format_read,
 	&bpk_opt_wait,     &bpk_opt_no_lock,
 	&bpk_opt_output,   &bpk_opt_force,
-	&bpk_opt_no_sync,  &opt_fill,
-	&opt_from,         BPK_OPTS_REMOTE,
+	&bpk_opt_no_sync,  BPK_OPTS_REMOTE,
 	BPK_OPTS_RUN,      NULL,
 };
 
@@ -162,6 +162,13 @@ static int tell_none(const struct repair_args *args, struct bpk_input *in, struc
 	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
 	    bpk_input_complete(in, err) != 0 || check_single(in, err) != 0)
 		return -1;
+	if (shared->output != NULL) {
+		bpk_fail(err, BPK_FAILED,
+			 "archives of format %s have no holes, and nothing is written; "
+			 "bpk convert makes a copy",
+			 in->format->name);
+		return bpk_input_subject(in, err);
+	}
 	if (!shared->quiet)
 		bpk_note(bpk_input_name(in->path), "archives of format %s %s", in->format->name,
 			 args->finish ? "are always complete" : "have no holes");

@@ -644,7 +644,7 @@ rotate_in() {
     archive=f.blp
     refuses 64 'need --follow' bpk append --rotate f.blp f
     refuses 64 'only one of --mend and --rotate' bpk append --rotate --mend --follow f f.blp
-    refuses 1 'archives in a store are not renamed' bpk append --rotate --follow f s3://b/x
+    refuses 1 'is not renamed, nor changed in place, as --rotate asks' bpk append --rotate --follow f s3://b/x
     # numbers that are taken stay
     bpk pack -q f
     echo other >f.1.blp

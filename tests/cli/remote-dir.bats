@@ -331,7 +331,7 @@ holds() {
     for path in s3://b/x.blp s3://b/x/chunks.b2frame; do
         refuses 1 "append adds only to these" bpk append "$path" more
     done
-    refuses 1 "s3://b/none: no sparse frame or chunked directory is there, .*; create one with bpk pack -F b2sparse" bpk append s3://b/none more
+    refuses 1 "s3://b/none: no sparse frame or chunked directory is there, .*shows how to create one" bpk append s3://b/none more
     refuses 1 "s3://b/none/: no sparse frame or chunked directory is there" bpk append s3://b/none/ more
     refuses 1 "is a directory in the store; write s3://b/x/$" bpk info s3://b/x
     refuses 1 "s3://b/f.gsd: is a URL; frames are added to GSD files on a disk alone" bpk append s3://b/f.gsd --schema hoomd --step 0
@@ -341,7 +341,10 @@ holds() {
     refuses 1 "not changed in place" bpk truncate --bytes 0 s3://b/x/
     refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1
     refuses 1 "not changed in place" bpk repair --repack s3://b/x/
-    refuses 1 "not changed in place" bpk append --follow more --idle 1 --mend s3://b/x/
+    # a script that then removes the source must not take this for done
+    refuses 1 "have no holes, and nothing is written; bpk convert makes a copy" bpk repair --repack -o s3://b/copy s3://b/x.blp
+    [ ! -e d/b/copy ]
+    refuses 1 "as --mend asks" bpk append --follow more --idle 1 --mend s3://b/x/
     holds raw
     stop_serving
     serve_store --weak-etag
