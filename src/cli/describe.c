@@ -237,7 +237,6 @@ static void print_metadata_fields(const struct bpk_info *info)
 		    info->metadata.checksum != NULL ? info->metadata.checksum->name : "none");
 }
 
-/* "2 x 3"; a single element has no dimensions. */
 static void print_seal(const struct bpk_info *info)
 {
 	char root[BPK_SEAL_TEXT];
@@ -249,6 +248,7 @@ static void print_seal(const struct bpk_info *info)
 	print_count("generation", info->seal.generation);
 }
 
+/* "2 x 3"; a single element has no dimensions. */
 static void print_shape(const char *name, const uint64_t *shape, size_t ndimensions,
 			const char *behind)
 {

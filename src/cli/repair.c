@@ -35,8 +35,7 @@ static const struct bpk_opt opt_apply = {
 		"--output",
 	.more = "With a parity file only if all of the damage can be restored; the result is FILE "
 		"as it was when that was written. Without one the intact chunks of a Bloscpack "
-		"file "
-		"make a new one.",
+		"file make a new one.",
 };
 
 static const struct bpk_opt opt_fill = {
@@ -45,8 +44,7 @@ static const struct bpk_opt opt_fill = {
 	.metavar = "HOW",
 	.help = "with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
-		"A "
-		"parity file is not used.",
+		"A parity file is not used.",
 };
 
 static const struct bpk_opt opt_finish = {

@@ -144,8 +144,7 @@ static int fail_lost(const struct job *job, const char *consequence, struct bpk_
 			 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
 			 job->found.counted ? ""
 					    : ", and any before the first that was found; all "
-					      "ranges are counted from "
-					      "that",
+					      "ranges are counted from that",
 			 consequence);
 	return bpk_input_subject(&job->in, err);
 }

@@ -10,7 +10,7 @@ rounds() {
     "$python" "$tests/lib/salvage.py" "$1" "$2" "$3" 0 "${BPK_SALVAGE_ROUNDS:-$default}"
 }
 
-@test "every intact chunk comes back and no other: packed chunks, stored chunks, no digests" {
+@test "every intact chunk comes back and no other: packed chunks, stored chunks, adler32 without offsets" {
     need_python
     export BPK
     data field-f64 200000 A
