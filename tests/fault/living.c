@@ -155,9 +155,15 @@ static bool says_so(const struct ran *ran)
 	return false;
 }
 
-static const char *judge_end(const struct mode *mode, const struct ran *ran, int state)
+/* True if that state is the new one. A command that has nothing to change leaves the first state. */
+static bool is_new_state(const struct row *row, int state)
 {
-	bool well = ran->status == 0 && ran->lines == 0 && state == 1;
+	return state == 1 || strcmp(row->states[state].content, row->states[1].content) == 0;
+}
+
+static const char *judge_end(const struct mode *mode, const struct ran *ran, bool is_new)
+{
+	bool well = ran->status == 0 && ran->lines == 0 && is_new;
 
 	switch (mode->expected) {
 	case IS_KILLED:
@@ -353,7 +359,7 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 		return wrong;
 	if (ran->calls.first[0] == '\0')
 		return row->threads ? NULL : "nothing was done";
-	wrong = judge_end(mode, ran, now->state);
+	wrong = judge_end(mode, ran, is_new_state(row, now->state));
 	if (wrong != NULL)
 		return wrong;
 	/* An editor of frames commits more than once. In an exact row only files tell the states
