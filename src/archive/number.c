@@ -1,4 +1,4 @@
-/* Numbers in the bytes of arrays. Called by compare_items.c, statistics.c and cli/plot_read.c. */
+/* Numbers in the bytes of arrays. Called by compare_items.c, measure.c and cli/plot_read.c. */
 #include "archive/number.h"
 
 #include <math.h>
@@ -110,18 +110,15 @@ void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, siz
 			numbers[i] = size == 4 ? single(bits[i]) : half(bits[i]);
 }
 
-void bpk_number_take_floats(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
-			    uint64_t *bits, double *numbers)
-{
-	unsigned size = bpk_number_size(type);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HOST_ORDER '<'
+#else
+#define HOST_ORDER '>'
+#endif
 
-	if (type->byte_order != '>' && size == 4) { /* the usual ones, in one pass */
-		for (size_t i = 0; i < count; i++)
-			numbers[i] = single(bpk_get_le32(bytes + 4 * i));
-		return;
-	}
-	bpk_number_take_bits(type, bytes, count, bits);
-	bpk_number_of_bits(type, bits, count, numbers);
+bool bpk_number_is_native(const struct bpk_scalar *type)
+{
+	return (type->byte_order == '>') == (HOST_ORDER == '>');
 }
 
 double bpk_number_take(const struct bpk_scalar *type, const uint8_t *bytes)

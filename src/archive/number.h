@@ -31,8 +31,7 @@ void bpk_number_take_bits(const struct bpk_scalar *type, const uint8_t *bytes, s
 void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, size_t count,
 			double *numbers);
 
-/* Floats, by both calls or faster; bits is room for count of them. */
-void bpk_number_take_floats(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
-			    uint64_t *bits, double *numbers);
+/* True if numbers of several bytes are stored as this machine has them. */
+bool bpk_number_is_native(const struct bpk_scalar *type);
 
 #endif
