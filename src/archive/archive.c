@@ -171,11 +171,12 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	return bpk_archive_find_example(archive, err);
 }
 
-int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
+static int commit_by(struct bpk_archive *archive, int (*commit)(void *editor, struct bpk_err *err),
+		     struct bpk_err *err)
 {
 	struct stat before = archive->seen, now;
 
-	if (archive->format->editor->commit(archive->editor, err) != 0)
+	if (commit(archive->editor, err) != 0)
 		return bpk_archive_subject(archive, err);
 	/* its folder may have another name by now: that is no failure of the change */
 	if (stat(archive->path, &now) == 0)
@@ -183,4 +184,16 @@ int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
 	if (!bpk_same_file(&before, &archive->seen))
 		archive->rewritten = true;
 	return 0;
+}
+
+int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
+{
+	return commit_by(archive, archive->format->editor->commit, err);
+}
+
+int bpk_archive_compact(struct bpk_archive *archive, struct bpk_err *err)
+{
+	const struct bpk_editor_ops *ops = archive->format->editor;
+
+	return ops->compact == NULL ? 0 : commit_by(archive, ops->compact, err);
 }
