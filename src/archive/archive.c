@@ -29,7 +29,7 @@ static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 	if (rc == 0 && archive->format == NULL)
 		rc = bpk_format_probe(&place, &archive->format, err);
 	if (rc == 0 && archive->format == NULL)
-		rc = bpk_format_fail_unknown(&place, err);
+		rc = bpk_foreign_fail(&place, false, err);
 	if (rc == 0 && archive->options.format != NULL)
 		rc = bpk_format_check(&place, archive->format, err);
 	bpk_place_close(&place);

@@ -11,6 +11,7 @@
 #include "archive/compare.h"
 #include "archive/content.h"
 #include "archive/digest.h"
+#include "archive/foreign.h"
 #include "archive/input.h"
 #include "archive/statistics.h"
 #include "archive/trajectory.h"
