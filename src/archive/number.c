@@ -1,4 +1,5 @@
-/* Numbers in the bytes of arrays. Called by compare_items.c, measure.c and cli/plot_read.c. */
+/* Numbers in the bytes of arrays. Called by compare_items.c, measure.c, cli/plot_read.c and
+ * cli/rows.c. */
 #include "archive/number.h"
 
 #include <math.h>
@@ -119,24 +120,4 @@ void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, siz
 bool bpk_number_is_native(const struct bpk_scalar *type)
 {
 	return (type->byte_order == '>') == (HOST_ORDER == '>');
-}
-
-double bpk_number_take(const struct bpk_scalar *type, const uint8_t *bytes)
-{
-	uint64_t bits;
-	double number;
-
-	bpk_number_take_bits(type, bytes, 1, &bits);
-	bpk_number_of_bits(type, &bits, 1, &number);
-	return number;
-}
-
-uint64_t bpk_number_take_integer(const struct bpk_scalar *type, const uint8_t *bytes,
-				 bool *negative)
-{
-	uint64_t bits;
-
-	bpk_number_take_bits(type, bytes, 1, &bits);
-	*negative = type->kind == 'i' && bits >> 63 != 0;
-	return *negative ? 0 - bits : bits;
 }

@@ -8,8 +8,7 @@
 
 /* ---- Jobs ---- */
 
-/* Of a job: bytes, more for larger chunks up to MOST_BYTES, and parts of arrays. */
-enum { PIECE = 1 << 20, MOST_BYTES = 16 << 20, MOST_SEGMENTS = 256 };
+enum { MOST_SEGMENTS = 256 }; /* parts of arrays in a job */
 
 /* A part of an array in a job. */
 struct segment {
@@ -69,16 +68,6 @@ static int find_item(struct run *run, struct bpk_err *err)
 		walk->at = 0;
 	}
 	return 0;
-}
-
-/* Pieces of whole chunks, which are unpacked right into a job; parts of chunks are copied. */
-static size_t find_piece(const struct bpk_content *content)
-{
-	uint64_t size = content->in->info->chunks.size;
-
-	if (size == BPK_UNKNOWN || size == 0 || size > MOST_BYTES)
-		return PIECE;
-	return (size_t)(size >= PIECE ? size : PIECE - PIECE % size);
 }
 
 /* Bytes from an offset in the content to the end of its piece, or of the next: at least one
@@ -278,7 +267,7 @@ int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item
 		.row_of = row_of,
 		.arg = arg,
 		.walk = { .row = BPK_STATISTICS_NONE },
-		.piece = find_piece(content),
+		.piece = bpk_content_piece(content),
 		.rows = rows,
 	};
 	struct bpk_line line = {

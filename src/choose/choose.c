@@ -250,8 +250,8 @@ static bool is_text(const struct bpk_chooser *c)
 /*
  * Lines of text that differ in length have no columns for a filter, and gain much by far matches: a
  * higher level in large chunks packs them as small as zstd -9. Where numbers leave few matches, low
- * levels pack as small, and columns pack smaller by filters: both stay. Sizes are compared, of all of
- * a small input, since a file may consist of sections of different columns.
+ * levels pack as small, and columns pack smaller by filters: both stay. Sizes are compared, of all
+ * of a small input, since a file may consist of sections of different columns.
  */
 static bool try_text(struct bpk_chooser *c, struct bpk_recipes *best)
 {
