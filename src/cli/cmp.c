@@ -16,7 +16,9 @@ static const struct bpk_opt opt_tolerance = {
 	.more = "As numpy.allclose; but a NaN equals another. Without --name all arrays of a "
 		"simulation file are compared, and nothing else in it; or the array that an "
 		"archive "
-		"records, or --dtype gives. Arrays that are no numbers must be equal.",
+		"records, or --dtype gives. Arrays that are no numbers must be equal. With -r "
+		"files "
+		"without arrays are compared byte by byte.",
 };
 
 static const struct bpk_opt opt_dtype = {
@@ -24,6 +26,7 @@ static const struct bpk_opt opt_dtype = {
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_cmp_args, dtype_text),
 	.metavar = "TYPE",
 	.help = "with --tolerance: the data are numbers of NumPy's TYPE",
+	.more = "With -r only of files in which no arrays are known.",
 };
 
 static const struct bpk_opt opt_quiet = {

@@ -37,8 +37,9 @@ int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 /* Compare the files below two directories, each with that of the same name. */
 void bpk_cmp_trees(const struct bpk_cmp_args *args, const char *a, const char *b);
 
-/* Compare the arrays that the options name, or all numbers. Both inputs are read. */
-int bpk_cmp_arrays(struct bpk_cmp *cmp, struct bpk_err *err);
+/* Compare the arrays that the options name, or all numbers. Both inputs are read. *known is false
+ * for files of a tree in which no arrays are known: they are not compared. */
+int bpk_cmp_arrays(struct bpk_cmp *cmp, bool *known, struct bpk_err *err);
 
 /* Find the array that holds the byte which differs, and its item. */
 void bpk_cmp_locate(struct bpk_cmp *cmp);

@@ -287,35 +287,59 @@ static bool have_arrays(const struct comparison *c)
 	return c->cmp->in[0].info->array.type != NULL && c->cmp->in[1].info->array.type != NULL;
 }
 
-static int compare_found(struct comparison *c, struct bpk_err *err)
+/* The raw data of both are whole numbers of --dtype. */
+static bool have_numbers(const struct comparison *c)
+{
+	uint32_t size = c->cmp->args->dtype.size;
+
+	for (int side = 0; side < 2; side++) {
+		uint64_t raw_size = c->cmp->in[side].info->raw_size;
+
+		if (size == 0 || raw_size == BPK_UNKNOWN || raw_size % size != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Files of a tree in which no arrays are known are compared as numbers of --dtype, or as bytes. */
+static int compare_found(struct comparison *c, bool *known, struct bpk_err *err)
 {
 	if (c->cmp->args->shared.pick.name != NULL)
 		return compare_named(c, err);
 	if (c->content[0].layout != NULL && c->content[1].layout != NULL)
 		return compare_all(c, err);
+	*known = !c->cmp->args->shared.tree.recursive;
+	if (!*known)
+		return 0;
 	bpk_fail(err, BPK_FAILED,
 		 "holds no arrays that bpk knows; --dtype gives the type of its numbers");
 	return bpk_input_subject(&c->cmp->in[c->content[0].layout != NULL], err);
 }
 
-int bpk_cmp_arrays(struct bpk_cmp *cmp, struct bpk_err *err)
+int bpk_cmp_arrays(struct bpk_cmp *cmp, bool *known, struct bpk_err *err)
 {
 	struct comparison c = { .cmp = cmp };
-	bool whole = cmp->args->dtype.size > 0 ||
-		     (cmp->args->shared.pick.name == NULL && have_arrays(&c));
+	const struct bpk_shared *shared = &cmp->args->shared;
+	bool whole = (cmp->args->dtype.size > 0 && !shared->tree.recursive) ||
+		     (shared->pick.name == NULL && have_arrays(&c));
 	int rc;
 
+	*known = true;
 	if (whole)
 		return compare_whole(&c, err);
 	rc = bpk_content_look(&cmp->in[0], &cmp->args->shared, &c.content[0], err);
 	if (rc == 0)
 		rc = bpk_content_look(&cmp->in[1], &cmp->args->shared, &c.content[1], err);
 	if (rc == 0)
-		rc = compare_found(&c, err);
+		rc = compare_found(&c, known, err);
 	for (int side = 0; side < 2; side++) {
 		if (c.content[side].in != NULL)
 			rc = bpk_content_unchanged(&c.content[side], rc, err);
 		bpk_content_close(&c.content[side]);
+		c.content[side] = (struct bpk_content){ 0 };
 	}
-	return rc;
+	if (rc != 0 || *known || !have_numbers(&c))
+		return rc;
+	*known = true;
+	return compare_whole(&c, err);
 }

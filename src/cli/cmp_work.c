@@ -68,6 +68,7 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 {
 	const struct bpk_cmp_args *args = cmp->args;
 	bool arrays = args->shared.pick.name != NULL || args->tolerance.given;
+	bool known = arrays;
 
 	bpk_signals_start();
 	if (arrays && bpk_share_assists())
@@ -75,8 +76,13 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 	if (bpk_input_open_either(&cmp->in[0], a, &args->shared, err) != 0 ||
 	    bpk_input_open_either(&cmp->in[1], b, &args->shared, err) != 0)
 		return -1;
-	if ((arrays ? bpk_cmp_arrays(cmp, err) : compare_contents(cmp, err)) != 0)
+	if (arrays && bpk_cmp_arrays(cmp, &known, err) != 0)
 		return -1;
+	if (!known) {
+		cmp->largest = -1;
+		if (compare_contents(cmp, err) != 0)
+			return -1;
+	}
 	return settle(cmp, err);
 }
 

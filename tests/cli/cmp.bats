@@ -261,6 +261,22 @@ only in d: sub/t1" ]
     refuses 1 'no file was found' bpk cmp -r q r
 }
 
+@test "cmp -r --tolerance: files without arrays are compared as bytes, or as numbers of --dtype" {
+    mkdir a b
+    data field-f64 80000 a/n.f64
+    data field-f64 80000 raw
+    bpk pack -q --dtype '<f8' -o b/n.f64.blp raw
+    echo text >a/log
+    cp a/log b
+    bpk cmp -rv --tolerance 1e-6 a b >"$out"
+    grep -qx 'a/log b/log: equal' "$out"
+    grep -qx '2 files are equal, 0 different, 0 in one directory only, 0 failed' "$out"
+    bpk cmp -rv --tolerance 1e-6 --dtype f8 a b >"$out"
+    grep -qx 'a/n.f64 b/n.f64.blp: equal; the largest difference is 0' "$out"
+    echo more >>b/log
+    ends 5 bpk cmp -r --tolerance 1e-6 --dtype f8 a b
+}
+
 @test "cmp: arrays and numbers, as NumPy sees them" {
     need_numpy
     "$python" - <<'END'
