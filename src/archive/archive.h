@@ -177,7 +177,8 @@ int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
 		       struct bpk_err *err);
 
 /* Wait until path exists, or a following by these options would end. *asked: bpk_archive_ask_end
- * has ended it. Any end leaves the file missing, which is no failure. */
+ * has ended it. Any end leaves the file missing, which is no failure. Fails with BPK_FAILED if it
+ * exists and is not a regular file. */
 int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
 		      struct bpk_err *err);
 

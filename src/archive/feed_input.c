@@ -128,6 +128,12 @@ static void watch_changes(struct bpk_feed *feed)
 	feed->watches[CHANGES].fd = fd;
 }
 
+static int fail_irregular(const char *path, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"%s: is not a regular file; only regular files can be followed", path);
+}
+
 static int watch_for_end(struct bpk_feed *feed, struct bpk_err *err)
 {
 	feed->follows = true;
@@ -153,11 +159,7 @@ int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_fe
 	if (open_current(feed, err) != 0)
 		return -1;
 	feed->watches[INPUT].fd = -1; /* a regular file is always ready */
-	if (S_ISREG(feed->seen.st_mode))
-		return 0;
-	bpk_fail(err, BPK_FAILED, "%s: is not a regular file; only regular files can be followed",
-		 path);
-	return -1;
+	return S_ISREG(feed->seen.st_mode) ? 0 : fail_irregular(path, err);
 }
 static void close_watches(struct bpk_feed *feed)
 {
@@ -172,8 +174,10 @@ void bpk_feed_close(struct bpk_feed *feed)
 	if (feed->path == NULL)
 		return;
 	close_watches(feed);
-	/* a request is about the following that it ended, and not about the next */
-	atomic_store(&end_asked, false);
+	/* a request is about the following that it ended, and not about the next, unless the file's
+	 * rotation ended it first */
+	if (!feed->options.end.rotates)
+		atomic_store(&end_asked, false);
 	atomic_store(&bpk_feed_commit_asked, false);
 	if (feed->fd >= 0)
 		close(feed->fd);
@@ -413,6 +417,7 @@ int bpk_archive_await(const char *path, const struct bpk_follow_options *options
 {
 	const struct bpk_feed_options feed_options = { .end = *options };
 	struct bpk_feed feed;
+	struct stat found;
 	int rc;
 
 	start(&feed, path, &feed_options);
@@ -421,5 +426,8 @@ int bpk_archive_await(const char *path, const struct bpk_follow_options *options
 		rc = bpk_feed_wait(&feed, bpk_clock() + MISSING / 1000.0, err);
 	*asked = is_missing(path) && atomic_load(&end_asked);
 	close_watches(&feed);
+	/* to open a FIFO would wait for its writer */
+	if (rc == 0 && stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+		return fail_irregular(path, err);
 	return rc;
 }

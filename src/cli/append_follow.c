@@ -31,7 +31,7 @@ static int find_format(const struct bpk_append_args *args, const char *path,
 }
 
 /* The permissions that the file to follow gives; under an access list those of its mode give more.
- * Whatever is no regular file is refused later, and is not opened, since a FIFO would wait. */
+ * It was a regular file, and is opened only if it is still one, since a FIFO would wait. */
 static int look_at_followed(const char *path, struct stat *like, struct bpk_err *err)
 {
 	struct bpk_source *source;
@@ -85,7 +85,7 @@ static int prepare(const struct bpk_append_args *args, const char *path, bool *e
 	bpk_signals_start();
 	if (waits && args->pid == 0 && args->idle == 0 && !args->common.shared.quiet)
 		bpk_note(args->follow, "does not exist yet; waiting for it");
-	if (waits && bpk_archive_await(args->follow, &options, ended, err) != 0)
+	if (bpk_archive_await(args->follow, &options, ended, err) != 0)
 		return -1;
 	if (!*ended && bpk_append_is_missing(args->follow))
 		return bpk_fail(err, BPK_FAILED, "%s: cannot open: it did not appear",

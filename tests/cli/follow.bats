@@ -643,6 +643,34 @@ rotate_in() {
     each_format rotate_in
 }
 
+@test "follow: --rotate ends at a signal that comes with a rotation" {
+    for signal in TERM INT; do
+        echo old >f
+        rm -f a*.blp
+        env --default-signal=INT,TERM "$BPK" append -q a.blp --follow f --rotate &
+        pid=$!
+        eventually test -s a.blp
+        eventually committed_is f
+        echo new >new
+        mv new f
+        kill -$signal $pid
+        gone_is() { ! kill -0 $pid 2>/dev/null; }
+        eventually gone_is
+        wait $pid || die "status $?"
+    done
+}
+
+committed_is() { bpk cat a.blp 2>/dev/null | cmp -s - "$1"; }
+
+@test "follow: a FIFO is refused, with an archive and without" {
+    mkfifo f
+    echo x >x
+    bpk pack -q -o a.blp x
+    refuses 1 'f: is not a regular file' timeout 20 "$BPK" append a.blp --follow f
+    refuses 1 'f: is not a regular file' timeout 20 "$BPK" append new.blp --follow f
+    [ ! -e new.blp ]
+}
+
 @test "follow: --rotate, and what is not rotated" {
     data text 1000 f
     archive=f.blp
