@@ -23,6 +23,10 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
     quietly bpk verify --root "${root^^}" s.blp
     refuses 2 '' bpk verify --root "${root:1}0" s.blp
     refuses 2 '' bpk verify --min-generation 2 s.blp
+    ! grep -q keep-broken "$err" || die "$(cat "$err")"
+    for other in "$root"0 "${root:1}" "${root:1}x" ''; do
+        refuses 64 '' bpk verify --root "$other" s.blp
+    done
     bpk info -v s.blp | grep -q "seal  *$root"
     [[ $(bpk info --json s.blp) == *'"seal_root":"'$root'","seal_generation":1'* ]]
     [ "$(bpk meta get s.blp)" = '{"step":7}' ]
@@ -115,7 +119,8 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
     for kind in swap copy kind kind-none header cut behind record mark field metadata typesize; do
         for ((i = 0; i < ${BPK_SEAL_ROUNDS:-3}; i++)); do
             "$python" "$tests/lib/seal_break.py" $kind $i s.blp t.blp
-            refuses 2 '' bpk verify -q t.blp
+            refuses 2 '' bpk verify t.blp
+            ! grep -q keep-broken "$err" || die "$kind $i: $(cat "$err")"
         done
     done
 }
