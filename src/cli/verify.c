@@ -131,7 +131,7 @@ static const struct bpk_opt *const rows[] = {
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
 static const struct bpk_verify_args defaults = {
-	.shared = { .judges = true, .as_stored = true },
+	.shared = { .judges = true, .as_stored = true, .audits = true },
 	.nknown = BPK_UNKNOWN,
 };
 
@@ -143,9 +143,8 @@ static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
 	if (args->root != NULL && (strlen(args->root) != DIGITS ||
 				   strspn(args->root, "0123456789abcdefABCDEF") != DIGITS))
-		return bpk_fail(err, BPK_USAGE,
-				"--root is '%s', expected %d hexadecimal digits", args->root,
-				DIGITS);
+		return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits",
+				args->root, DIGITS);
 	return 0;
 }
 

@@ -235,12 +235,12 @@ static void print_root(const struct bpk_input *in)
 {
 	char root[BPK_DIGEST_TEXT], line[BPK_DIGEST_TEXT + 48];
 
-	snprintf(line, sizeof line, "%s generation %" PRIu64,
-		 bpk_seal_print(&in->info->seal, root), in->info->seal.generation);
+	snprintf(line, sizeof line, "%s generation %" PRIu64, bpk_seal_print(&in->info->seal, root),
+		 in->info->seal.generation);
 	say(in, line);
 }
 
-/* *intact: every chunk is, whatever fails afterwards. */
+/* *intact: every chunk is, even if the audit fails. */
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			struct bpk_damage *damage, struct remarks *remarks, bool *intact,
 			struct bpk_err *err)

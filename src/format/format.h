@@ -188,6 +188,9 @@ struct bpk_read_options {
 	bool as_stored;
 	/* Otherwise: put as few chunks together as possible, since some are damaged. */
 	bool saves;
+	/* All chunks are fetched and checked, and then comes the audit, which needs not read them
+	 * again: check notes the leaves of a seal. */
+	bool audits;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */

@@ -203,7 +203,7 @@ static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return bpk_bloscpack_seal_walk(r, added->cut, &added->tree, err);
 }
 
-int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_seal_tree *tree,
 			   struct bpk_err *err)
 {
 	*tree = bpk_bloscpack_is_adding(e) ? e->added.tree : *e->reader->seal.tree;
@@ -259,7 +259,7 @@ int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parc
 	added->raw_size += parcel->raw_size;
 	added->last_raw = parcel->raw_size;
 	return e->reader->seal.marked
-		       ? bpk_bloscpack_tree_add(&added->tree, e->header.checksum, parcel, err)
+		       ? bpk_seal_tree_put(&added->tree, e->header.checksum, parcel, err)
 		       : 0;
 }
 

@@ -42,7 +42,7 @@ struct writer {
 	struct bpk_bloscpack_batch batch;
 	/* for a seal; generation 0: none */
 	uint64_t generation;
-	struct bpk_bloscpack_tree tree;               /* of the chunks put so far */
+	struct bpk_seal_tree tree;                    /* of the chunks put so far */
 	struct bpk_buf text;                          /* the metadata without the record */
 	uint8_t section[BPK_BLOSCPACK_METADATA_SIZE]; /* the header of their section */
 };
@@ -276,7 +276,7 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 
 	if (bpk_parcel_seal(w->header.checksum, parcel, err) != 0)
 		return -1;
-	return w->generation > 0 ? bpk_bloscpack_seal_digest(w->header.checksum, parcel, err) : 0;
+	return w->generation > 0 ? bpk_seal_digest(w->header.checksum, parcel, err) : 0;
 }
 
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
@@ -326,8 +326,7 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		return -1;
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", w->nchunks);
-	if (w->generation > 0 &&
-	    bpk_bloscpack_tree_add(&w->tree, w->header.checksum, parcel, err) != 0)
+	if (w->generation > 0 && bpk_seal_tree_put(&w->tree, w->header.checksum, parcel, err) != 0)
 		return -1;
 	if (write_next(w, bpk_view(parcel->packed.data, size), err) != 0 ||
 	    note_chunk(w, here, err) != 0)
@@ -434,7 +433,7 @@ static int write_empty_chunk(struct writer *w, struct bpk_err *err)
 	if (rc == 0)
 		rc = note_chunk(w, here, err);
 	if (rc == 0 && w->generation > 0)
-		rc = bpk_bloscpack_tree_add(&w->tree, w->header.checksum, &parcel, err);
+		rc = bpk_seal_tree_put(&w->tree, w->header.checksum, &parcel, err);
 	bpk_buf_clear(&parcel.packed);
 	return rc;
 }
@@ -488,12 +487,12 @@ int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_e
 	return bpk_buf_append(&w->text, text, err);
 }
 
-int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
 				 struct bpk_err *err)
 {
 	const struct writer *w = writer;
 
-	return bpk_bloscpack_tree_equals(&w->tree, tree) ? 0 : bpk_bloscpack_seal_refuse(err);
+	return bpk_seal_tree_equals(&w->tree, tree) ? 0 : bpk_seal_refuse(err);
 }
 
 /* Write the entries, and last the header with the final counts. */
