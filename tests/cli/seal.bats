@@ -141,3 +141,14 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
         refuses 2 '' bpk verify -q swapped.blp
     done
 }
+
+@test "a salvaged archive is said to have no seal" {
+    make_sealed
+    for zeros in 20 55; do
+        { head -c $zeros /dev/zero; tail -c +$((zeros + 1)) s.blp; } >lost.blp
+        "$BPK" repair --apply -f -o new.blp lost.blp 2>said || [ $? -lt 4 ]
+        grep -q 'lost.blp: was sealed; the result has no seal$' said || die "$(cat said)"
+        [ "$(generation new.blp)" = null ]
+        bpk cat new.blp | cmp - in
+    done
+}
