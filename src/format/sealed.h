@@ -1,7 +1,7 @@
 /*
  * The seal of a whole archive, in its parts that formats share: the tree over its chunks, and the
- * record that holds it. Each format decides where the record stands, and the rest that its root covers,
- * and which mark says that there is a record. Source: man/bpk-formats.5, "THE SEAL".
+ * record that holds it. Each format decides where the record stands, the rest that its root covers,
+ * and which mark says that there is a record. Source: bpk-formats(5), "The seal".
  *
  * The tree (checksum/merkle.h) has a leaf for each chunk: number, raw size, packed size (8 bytes
  * each, little-endian) and SHA-256 of the packed bytes. The record is JSON:

@@ -1,5 +1,7 @@
 load lib
 
+load seal
+
 # Chunks of equal sizes, a short one at the end, and metadata: s.blp, from in.
 make_sealed() {
     need_python
@@ -9,9 +11,6 @@ open("in", "wb").write(r.randbytes(40 * 2000 + 777))'
     echo '{"step":7}' >m
     bpk pack --seal --metadata m -t 1 -z 2000 --filter none -o s.blp in "$@"
 }
-
-root() { bpk verify --print-root "$1" | awk '{ print $(NF - 2) }'; }
-generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*/\1/'; }
 
 @test "a seal is tested, printed, and compared" {
     make_sealed
@@ -52,7 +51,7 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
     done
     bpk pack --seal -o empty.blp /dev/null
     quietly bpk verify --min-generation 1 empty.blp
-    refuses 64 '' bpk pack --seal -F b2frame -o x.b2frame in
+    refuses 64 '' bpk pack --seal -F chunked -o x.blpd in
     refuses 1 '' bash -c '"$BPK" pack --seal <in | cat; exit ${PIPESTATUS[0]}'
     refuses 1 '' bash -c 'cat s.blp | "$BPK" verify --print-root -'
     echo '[1]' >list
@@ -117,11 +116,7 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
 @test "manipulations that keep every digest are found" {
     make_sealed
     for kind in swap copy kind kind-none header cut behind record mark field metadata typesize; do
-        for ((i = 0; i < ${BPK_SEAL_ROUNDS:-3}; i++)); do
-            "$python" "$tests/lib/seal_break.py" $kind $i s.blp t.blp
-            refuses 2 '' bpk verify t.blp
-            ! grep -q keep-broken "$err" || die "$kind $i: $(cat "$err")"
-        done
+        all_found seal_break.py $kind s.blp
     done
 }
 
@@ -135,7 +130,8 @@ generation() { bpk info --json "$1" | sed 's/.*"seal_generation":\([0-9a-z]*\).*
     tail -c +33 s.blp >>mixed.blp
     refuses 2 '' bpk verify mixed.blp
     refuses 2 '' bpk append mixed.blp in
-    "$python" "$tests/lib/seal_break.py" swap 1 old.blp swapped.blp
+    "$python" "$tests/lib/seal_break.py" swap 1 1 old.blp swapped
+    mv swapped/1 swapped.blp
     for command in "truncate swapped.blp --bytes 3000" "append --append-space 900 swapped.blp in in in in in"; do
         bpk $command || [ $? -eq 2 ]
         refuses 2 '' bpk verify -q swapped.blp

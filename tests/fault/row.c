@@ -92,6 +92,18 @@ static const struct form {
 	{ "b2frame, last chunk partial", "x.b2frame",
 	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 -F b2frame --set k=0 -o x.b2frame -",
 	  false, false },
+	{ "b2frame, sealed, last chunk partial", "x.b2frame",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 -F b2frame --seal --set k=0"
+	  " -o x.b2frame -",
+	  false, false },
+	{ "b2sparse, sealed, last chunk partial", "x.b2s",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F b2sparse --seal --set k=0 -o x.b2s"
+	  " b; rm b",
+	  false, false },
+	{ "b2nd, sealed, last chunks partial", "x.b2nd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 --dtype '<i4' --shape 70,50"
+	  " --chunk-shape 16,20 --seal --set k=0 -o x.b2nd b; rm b",
+	  false, false },
 	{ "b2frame, empty", "x.b2frame", "\"$BPK\" pack -q -F b2frame -o x.b2frame - </dev/null",
 	  true, true },
 	{ "b2frame, special chunks, no checksum", "x.b2frame",
@@ -411,8 +423,8 @@ static bool has_long_header(const char *setup)
 	return strstr(setup, "long-header") != NULL;
 }
 
-/* True if a sealed archive does not take the deed, or says more than others: a sealed Bloscpack file
- * is not written to, its metadata are an object, and conversions tell that they leave the seal
+/* True if a sealed archive does not take the deed, or says more than others: a sealed Bloscpack
+ * file is not written to, its metadata are an object, and conversions tell that they leave the seal
  * out. */
 static bool refuses_sealed(const struct form *form, const struct deed *deed)
 {

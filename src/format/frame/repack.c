@@ -14,6 +14,7 @@
 #include "format/frame/names.h"
 #include "format/frame/open.h"
 #include "format/frame/repack.h"
+#include "format/frame/seal.h"
 #include "format/frame/store.h"
 #include "format/frame/survey.h"
 #include "format/frame/validate.h"
@@ -110,7 +111,9 @@ static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
 
 	if (bpk_frame_open(dir, source, &options, reader, err) != 0)
 		return -1;
-	return bpk_frame_check_parts(*reader, err);
+	if (bpk_frame_check_parts(*reader, err) != 0 || bpk_frame_seal_audit(*reader, err) != 0)
+		return -1;
+	return 0;
 }
 
 /* ---- A contiguous frame, replaced ---- */
