@@ -182,11 +182,12 @@ static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_seal *seal = &e->reader->state.seal;
 	struct bpk_frame_output_seal *next = &e->output.seal;
+	bool sealed;
 
 	if (!e->reseals && bpk_frame_seal_check(e->reader, err) != 0)
 		return -1;
-	if (!seal->marked)
-		return 0;
+	if (!seal->marked) /* no program removes the fixed layer */
+		return bpk_seal_check(seal, e->reader->state.nchunks, &sealed, err);
 	next->recall = recall;
 	next->arg = e;
 	next->generation = seal->generation + 1;

@@ -360,6 +360,11 @@ int bpk_frame_seal_root(struct bpk_view header, const struct bpk_frame_layers *l
 			const struct bpk_seal_tree *tree, uint8_t root[BPK_MERKLE_SIZE],
 			struct bpk_err *err);
 
+/* Test that the leaves of nchunks chunks are worth the work: chunks that are entries of the index
+ * alone take no bytes. Fails with BPK_LIMIT. */
+int bpk_frame_seal_check_count(const struct bpk_frame_header *header, uint64_t nchunks,
+			       struct bpk_err *err);
+
 /* Set the fixed layer, which makes the header longer. */
 int bpk_frame_seal_mark(struct bpk_frame_header *header, struct bpk_err *err);
 

@@ -26,7 +26,7 @@ static int check_root(const struct bpk_frame_reader *r, struct bpk_err *err)
 				err) != 0 ||
 	    bpk_seal_compare(seal, root, err) != 0)
 		return -1;
-	return bpk_frame_seal_check_count(r, err);
+	return bpk_frame_seal_check_count(&state->header, state->nchunks, err);
 }
 
 int bpk_frame_seal_check(const struct bpk_frame_reader *r, struct bpk_err *err)

@@ -7,8 +7,7 @@
 #include "format/frame/reader.h"
 
 /* Test mark, record and root against each other, header and layers; no chunk is read. 0 without a
- * seal. Fails with BPK_CORRUPT, or with BPK_LIMIT: far more chunks without bytes of their own than
- * are worth the work. */
+ * seal. Fails with BPK_CORRUPT, or with BPK_LIMIT (too many chunks without bytes of their own). */
 int bpk_frame_seal_check(const struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* Read all chunks, and append their leaves to all (NULL: not wanted). compares: test them against
@@ -23,9 +22,6 @@ int bpk_frame_seal_audit(struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* The checksum of the digests, or the one without. */
 const struct bpk_checksum *bpk_frame_seal_checksum(const struct bpk_frame_reader *reader);
-
-/* Fails with BPK_LIMIT, as above. */
-int bpk_frame_seal_check_count(const struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* Find the leaf of a chunk that the index alone has; *found is false for others. Any thread. */
 int bpk_frame_seal_find_entry(const struct bpk_frame_reader *reader, uint64_t number,

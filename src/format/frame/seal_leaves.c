@@ -6,29 +6,9 @@
 
 #include "format/frame/chunks.h"
 
-#include <inttypes.h>
-
-enum {
-	/* chunks that are entries of the index alone: their leaves take a second of work */
-	MOST_ENTRIES = 1 << 20,
-	LEAST_CHUNK = BPK_CHUNK_EXTENDED_HEADER_SIZE,
-};
-
 const struct bpk_checksum *bpk_frame_seal_checksum(const struct bpk_frame_reader *r)
 {
 	return r->state.digests.checksum != NULL ? r->state.digests.checksum : &bpk_checksums[0];
-}
-
-int bpk_frame_seal_check_count(const struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	uint64_t most = MOST_ENTRIES + r->state.header.packed_size / LEAST_CHUNK;
-
-	if (r->state.nchunks <= most)
-		return 0;
-	return bpk_fail(err, BPK_LIMIT,
-			"a seal over %" PRIu64 " chunks, at most %" PRIu64
-			" are tested in a frame of this size",
-			r->state.nchunks, most);
 }
 
 int bpk_frame_seal_find_entry(const struct bpk_frame_reader *r, uint64_t number,
@@ -53,7 +33,7 @@ static int fill(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], bool 
 int bpk_frame_seal_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	if (!r->options.audits || r->state.seal.tree == NULL ||
-	    bpk_frame_seal_check_count(r, NULL) != 0)
+	    bpk_frame_seal_check_count(&r->state.header, r->state.nchunks, NULL) != 0)
 		return 0;
 	return bpk_seal_leaves_new(fill, r, &r->leaves, err);
 }

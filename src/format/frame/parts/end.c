@@ -167,7 +167,9 @@ int bpk_frame_end(struct bpk_chunk_ctx *ctx, const struct bpk_frame_ending *endi
 
 	if (check_ending(ending, m.with_digests, err) != 0 ||
 	    bpk_frame_index_write(ctx, ending->entries, ending->nchunks, tail, err) != 0 ||
-	    make_trailer(ctx, &m, err) != 0 || make_header(&m, err) != 0)
+	    make_trailer(ctx, &m, err) != 0 || make_header(&m, err) != 0 ||
+	    (ending->tree != NULL &&
+	     bpk_frame_seal_check_count(ending->header, ending->nchunks, err) != 0))
 		return -1;
 	return m.with_digests ? fill_digests(&m, err) : 0;
 }

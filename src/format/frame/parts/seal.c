@@ -5,6 +5,8 @@
 #include "format/digest_number.h"
 #include "format/frame/parts/section.h"
 
+#include <inttypes.h>
+
 enum {
 	STR_16 = 0xda,
 	ONE = 0x01, /* msgpack's number 1 */
@@ -111,6 +113,20 @@ int bpk_frame_seal_entry(uint64_t number, uint64_t raw_size, uint64_t entry,
 
 	bpk_put_le64(facts.digest, entry);
 	return bpk_seal_leaf(&facts, leaf, err);
+}
+
+int bpk_frame_seal_check_count(const struct bpk_frame_header *header, uint64_t nchunks,
+			       struct bpk_err *err)
+{
+	enum { ENTRIES = 1 << 20 }; /* 0.7 seconds of work */
+	uint64_t most = ENTRIES + header->packed_size / BPK_CHUNK_EXTENDED_HEADER_SIZE;
+
+	if (nchunks <= most)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT,
+			"a seal over %" PRIu64 " chunks, at most %" PRIu64
+			" are possible in a frame of this size",
+			nchunks, most);
 }
 
 /* ---- Mark and record ---- */
