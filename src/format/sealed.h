@@ -99,10 +99,44 @@ void bpk_seal_leaves_free(struct bpk_seal_leaves *leaves); /* accepts NULL */
 int bpk_seal_leaves_bring(struct bpk_seal_leaves *leaves, const struct bpk_checksum *checksum,
 			  const struct bpk_parcel *parcel, struct bpk_err *err);
 
+/* The same for a leaf that is known. */
+int bpk_seal_leaves_set(struct bpk_seal_leaves *leaves, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
 /* Copy the tree of all nchunks leaves; *whole is false if some were not brought. leaves: or
  * NULL. */
 int bpk_seal_leaves_tree(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 			 struct bpk_seal_tree *tree, bool *whole, struct bpk_err *err);
+
+/* ---- A tree that is continued ---- */
+
+/*
+ * The leaves of an archive that is written or changed. An append knows the tree of the chunks
+ * before, which is enough; the leaves of these are recalled when one of them changes. Valid when
+ * zeroed: no seal; must be cleared. One thread's.
+ */
+struct bpk_seal_growth {
+	uint64_t generation;       /* 0: no seal, and nothing is noted */
+	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
+	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
+	/* Append the leaves of all chunks before the change to all, or of more than base has; NULL:
+	 * base is empty. */
+	int (*recall)(void *arg, struct bpk_buf *all, struct bpk_err *err);
+	void *arg;
+};
+
+void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
+
+/* Set the leaf of chunk number: the next one, or one that is replaced. */
+int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
+/* Keep the first nchunks chunks. */
+int bpk_seal_growth_cut(struct bpk_seal_growth *growth, uint64_t nchunks, struct bpk_err *err);
+
+/* Make the tree of all chunks. */
+int bpk_seal_growth_tree(struct bpk_seal_growth *growth, struct bpk_seal_tree *tree,
+			 struct bpk_err *err);
 
 /* ---- The record ---- */
 

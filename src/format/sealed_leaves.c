@@ -130,18 +130,25 @@ static int store(struct bpk_seal_leaves *l, uint64_t number, const uint8_t leaf[
 
 /* ---- Bringing and taking ---- */
 
+int bpk_seal_leaves_set(struct bpk_seal_leaves *l, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	int rc;
+
+	bpk_mutex_lock(&l->lock);
+	rc = store(l, number, leaf, err);
+	bpk_mutex_unlock(&l->lock);
+	return rc;
+}
+
 int bpk_seal_leaves_bring(struct bpk_seal_leaves *l, const struct bpk_checksum *checksum,
 			  const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	uint8_t leaf[BPK_MERKLE_SIZE];
-	int rc;
 
 	if (bpk_seal_parcel(checksum, parcel, parcel->number, true, leaf, err) != 0)
 		return -1;
-	bpk_mutex_lock(&l->lock);
-	rc = store(l, parcel->number, leaf, err);
-	bpk_mutex_unlock(&l->lock);
-	return rc;
+	return bpk_seal_leaves_set(l, parcel->number, leaf, err);
 }
 
 int bpk_seal_leaves_tree(struct bpk_seal_leaves *l, uint64_t nchunks, struct bpk_seal_tree *tree,

@@ -24,32 +24,6 @@ open("nd", "wb").write(r.randbytes(14000) + bytes(14000) + r.randbytes(14000))'
     bpk pack -q --seal --metadata m --dtype '<i4' --shape 210,50 --chunk-shape 15,25 --filter none -o s.x "$@" nd
 }
 
-# s.x is whole, has the bytes of all, and one generation more than before.
-renewed() {
-    n=$((n + 1))
-    [ "$(generation s.x)" = $n ] || die "generation $(generation s.x), expected $n"
-    quietly bpk verify s.x
-    bpk cat s.x | cmp - all
-}
-
-more() {
-    cat "$1" >>all
-    bpk append s.x "$1"
-    renewed
-}
-
-cut_to() {
-    truncate -s $1 all
-    bpk truncate s.x --bytes $1
-    renewed
-}
-
-over() {
-    dd if=$2 of=all bs=1 seek=$1 conv=notrunc status=none
-    bpk write s.x --at $1 $2
-    renewed
-}
-
 @test "frames have a seal, of any number of threads, into a file or a pipe" {
     for format in b2frame b2sparse; do
         make_frame -F $format

@@ -16,3 +16,29 @@ all_found() {
         ! grep -q keep-broken said || die "$3, $2: $(cat said)"
     done
 }
+
+# s.x is whole, has the bytes of all, and one generation more than before.
+renewed() {
+    n=$((n + 1))
+    [ "$(generation s.x)" = $n ] || die "generation $(generation s.x), expected $n"
+    quietly bpk verify s.x
+    bpk cat s.x | cmp - all
+}
+
+more() {
+    cat "$1" >>all
+    bpk append s.x "$1"
+    renewed
+}
+
+cut_to() {
+    truncate -s $1 all
+    bpk truncate s.x --bytes $1
+    renewed
+}
+
+over() {
+    dd if=$2 of=all bs=1 seek=$1 conv=notrunc status=none
+    bpk write s.x --at $1 $2
+    renewed
+}

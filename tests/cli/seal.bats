@@ -51,7 +51,6 @@ open("in", "wb").write(r.randbytes(40 * 2000 + 777))'
     done
     bpk pack --seal -o empty.blp /dev/null
     quietly bpk verify --min-generation 1 empty.blp
-    refuses 64 '' bpk pack --seal -F chunked -o x.blpd in
     refuses 1 '' bash -c '"$BPK" pack --seal <in | cat; exit ${PIPESTATUS[0]}'
     refuses 1 '' bash -c 'cat s.blp | "$BPK" verify --print-root -'
     echo '[1]' >list

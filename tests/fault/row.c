@@ -68,6 +68,10 @@ static const struct form {
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
 	  " --set k=0 -o x.blpd b; rm b",
 	  false, false },
+	{ "chunked, sealed, last chunk partial", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K --seal"
+	  " --set k=0 -o x.blpd b; rm b",
+	  false, false },
 	{ "chunked, empty", "x.blpd", ": >b; \"$BPK\" pack -q -z 4K -F chunked -o x.blpd b; rm b",
 	  true, true },
 	{ "bcolz, partial", "x.blpd",

@@ -181,7 +181,7 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_seal *seal = &e->reader->state.seal;
-	struct bpk_frame_output_seal *next = &e->output.seal;
+	struct bpk_seal_growth *next = &e->output.seal;
 	bool sealed;
 
 	if (!e->reseals && bpk_frame_seal_check(e->reader, err) != 0)

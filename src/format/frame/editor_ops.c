@@ -124,7 +124,7 @@ static void cut_all(struct bpk_frame_editor *e)
 
 static int drop_entries(struct bpk_frame_output *out, uint64_t nchunks, struct bpk_err *err)
 {
-	if (bpk_frame_output_seal_cut(out, nchunks, err) != 0)
+	if (bpk_seal_growth_cut(&out->seal, nchunks, err) != 0)
 		return -1;
 	for (uint64_t i = nchunks; i < out->nchunks; i++) {
 		uint64_t entry;

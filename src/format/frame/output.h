@@ -15,16 +15,6 @@
 typedef int bpk_frame_store_fn(void *arg, struct bpk_view chunk, uint64_t *entry,
 			       struct bpk_err *err);
 
-/* The seal of the frame that is written. */
-struct bpk_frame_output_seal {
-	uint64_t generation;       /* 0: no seal */
-	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
-	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
-	/* Put the leaves of all chunks of base into all; NULL: base is empty. */
-	int (*recall)(void *arg, struct bpk_buf *all, struct bpk_err *err);
-	void *arg;
-};
-
 /*
  * Owned by one thread. Valid when zeroed; must be cleared with bpk_frame_output_clear. An editor
  * starts from the content of its frame.
@@ -53,7 +43,7 @@ struct bpk_frame_output {
 	bool has_nd;
 	struct bpk_frame_nd nd;
 
-	struct bpk_frame_output_seal seal;
+	struct bpk_seal_growth seal;
 
 	bpk_frame_store_fn *store;
 	void *arg;
@@ -110,13 +100,6 @@ int bpk_frame_output_seal_chunk(struct bpk_frame_output *out, uint64_t number, u
 				struct bpk_view chunk, struct bpk_err *err);
 int bpk_frame_output_seal_entry(struct bpk_frame_output *out, uint64_t number, uint64_t raw_size,
 				uint64_t entry, struct bpk_err *err);
-
-/* Keep the first nchunks chunks. */
-int bpk_frame_output_seal_cut(struct bpk_frame_output *out, uint64_t nchunks, struct bpk_err *err);
-
-/* Make the tree of all chunks. */
-int bpk_frame_output_seal_tree(struct bpk_frame_output *out, struct bpk_seal_tree *tree,
-			       struct bpk_err *err);
 
 /* The part of bpk_writer_ops.seal: work for any thread. */
 int bpk_frame_output_seal_digest(const struct bpk_frame_output *out,

@@ -205,7 +205,7 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 	bpk_frame_layers_clear(&out->layers);
 	bpk_frame_nd_clear(&out->nd);
 	bpk_chunk_ctx_free(out->ctx);
-	bpk_buf_clear(&out->seal.leaves);
+	bpk_seal_growth_clear(&out->seal);
 	bpk_buf_clear(&out->entries);
 	bpk_buf_clear(&out->digests);
 	*out = (struct bpk_frame_output){ 0 };

@@ -270,7 +270,7 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 	};
 
 	if (out->seal.generation > 0) {
-		if (bpk_frame_output_seal_tree(out, &tree, err) != 0)
+		if (bpk_seal_growth_tree(&out->seal, &tree, err) != 0)
 			return -1;
 		ending.tree = &tree;
 	}

@@ -1,6 +1,6 @@
 /*
- * The leaves of a frame's seal without a fetch: those of entries of the index, and those that checks
- * bring on the way to the audit. Called by open.c, reader_ops.c and seal.c.
+ * The leaves of a frame's seal without a fetch: those of entries of the index, and those that
+ * checks bring on the way to the audit. Called by open.c, reader_ops.c and seal.c.
  */
 #include "format/frame/seal.h"
 
