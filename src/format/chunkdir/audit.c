@@ -377,6 +377,7 @@ int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bp
 		if (rc != 0)
 			break;
 		rc = audit_all(now, remark, arg, &found);
+		r->info.seal = ops->info(now)->seal;
 	}
 	if (now != reader && now != NULL)
 		ops->close(now);

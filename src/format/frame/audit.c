@@ -293,6 +293,7 @@ int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_e
 		now->sidecar = r->sidecar;
 		rc = audit_all(now, remark, arg, &found);
 		r->info.hole_size = now->info.hole_size;
+		r->info.seal = now->info.seal;
 	}
 	if (rc != 0 && now != NULL && found.kind == BPK_CORRUPT && bpk_frame_has_changed(now))
 		bpk_fail_changed(&found);
