@@ -29,7 +29,7 @@ static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 	if (rc == 0 && archive->format == NULL)
 		rc = bpk_format_probe(&place, &archive->format, err);
 	if (rc == 0 && archive->format == NULL)
-		rc = bpk_format_fail_unknown(&place, err);
+		rc = bpk_foreign_fail(&place, false, err);
 	if (rc == 0 && archive->options.format != NULL)
 		rc = bpk_format_check(&place, archive->format, err);
 	bpk_place_close(&place);
@@ -107,49 +107,36 @@ int bpk_fail_url_change(struct bpk_err *err)
 			"WRITING, shows another way");
 }
 
-static int fail_no_folder(struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED,
-			"no sparse frame or chunked directory is there, and append adds only to "
-			"these in a store; bpk-remote(7), WRITING, shows how to create one, or to "
-			"replace a file");
-}
-
 static int fail_no_append(struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"is no URL of a sparse frame or chunked directory in a store, and append "
-			"adds only to these; bpk-remote(7), WRITING, shows how to replace a file");
+			"is no sparse frame or chunked directory in a store, and append adds only "
+			"to these behind a URL; bpk-remote(7), WRITING, shows how to create one, "
+			"or to replace a file");
 }
 
-/* Take a URL that names a directory in a store, with or without slashes behind. Where listings are
+/* Take a URL that names a directory in a store, with or without a slash behind. Where listings are
  * denied, one with a slash is taken by its word. */
 static int take_url(struct bpk_archive *archive, struct bpk_err *err)
 {
 	const char *path = archive->path;
-	size_t size = strlen(path), given = size;
-	bool has = true;
+	bool is_folder = bpk_remote_is_folder(path), has;
 
 	if (!archive->options.only_adds)
 		return bpk_fail_url_change(err);
 	if (!bpk_path_is_s3(path))
 		return fail_no_append(err);
-	while (size > strlen("s3://") && path[size - 1] == '/')
-		size--;
-	if (asprintf(&archive->url, "%.*s/", (int)size, path) < 0) {
-		archive->url = NULL;
-		return bpk_fail_memory(err, size);
-	}
-	archive->url[size] = '\0';
-	if (!bpk_remote_is_folder(archive->url) &&
-	    bpk_remote_has_folder(archive->url, &has, size == given ? err : NULL) != 0) {
-		if (size == given)
+	if (bpk_remote_has_folder(path, &has, is_folder ? NULL : err) != 0) {
+		if (!is_folder)
 			return -1;
 		has = true;
 	}
 	if (!has)
-		return fail_no_folder(err);
-	archive->url[size] = '/';
+		return fail_no_append(err);
+	if (asprintf(&archive->url, "%s%s", path, is_folder ? "" : "/") < 0) {
+		archive->url = NULL;
+		return bpk_fail_memory(err, strlen(path));
+	}
 	archive->path = archive->url;
 	return 0;
 }
@@ -171,11 +158,12 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	return bpk_archive_find_example(archive, err);
 }
 
-int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
+static int commit_by(struct bpk_archive *archive, int (*commit)(void *editor, struct bpk_err *err),
+		     struct bpk_err *err)
 {
 	struct stat before = archive->seen, now;
 
-	if (archive->format->editor->commit(archive->editor, err) != 0)
+	if (commit(archive->editor, err) != 0)
 		return bpk_archive_subject(archive, err);
 	/* its folder may have another name by now: that is no failure of the change */
 	if (stat(archive->path, &now) == 0)
@@ -183,4 +171,16 @@ int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
 	if (!bpk_same_file(&before, &archive->seen))
 		archive->rewritten = true;
 	return 0;
+}
+
+int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
+{
+	return commit_by(archive, archive->format->editor->commit, err);
+}
+
+int bpk_archive_compact(struct bpk_archive *archive, struct bpk_err *err)
+{
+	const struct bpk_editor_ops *ops = archive->format->editor;
+
+	return ops->compact == NULL ? 0 : commit_by(archive, ops->compact, err);
 }

@@ -11,6 +11,7 @@
 #include "archive/compare.h"
 #include "archive/content.h"
 #include "archive/digest.h"
+#include "archive/foreign.h"
 #include "archive/input.h"
 #include "archive/statistics.h"
 #include "archive/trajectory.h"
@@ -126,6 +127,10 @@ int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct 
 
 /* Make everything since the last commit permanent, all of it or nothing. */
 int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err);
+
+/* Remove the holes that many commits left, if they are a considerable part; nothing is pending.
+ * Fails only if the archive cannot be used any more. */
+int bpk_archive_compact(struct bpk_archive *archive, struct bpk_err *err);
 
 /* ---- Appending in rounds ---- */
 

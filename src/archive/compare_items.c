@@ -5,10 +5,10 @@
 
 #include "archive/compare.h"
 
-/* ---- One number ---- */
+/* ---- Two numbers ---- */
 
 /* |a - b|; infinite where one of them is not a number, or only one is infinite. */
-static double subtract(double a, double b)
+static inline double subtract(double a, double b)
 {
 	if (a == b || (isnan(a) && isnan(b)))
 		return 0;
@@ -17,17 +17,15 @@ static double subtract(double a, double b)
 	return fabs(a - b);
 }
 
-/* The same for integers, whose difference a double may not hold. */
-static double subtract_integers(const struct bpk_scalar *const types[2], const uint8_t *a,
-				const uint8_t *b)
+/* The same for the bits of integers, whose difference a double may not hold. */
+static double subtract_integers(const struct bpk_scalar *const types[2], uint64_t a, uint64_t b)
 {
-	bool less_a, less_b;
-	uint64_t x = bpk_number_take_integer(types[0], a, &less_a),
-		 y = bpk_number_take_integer(types[1], b, &less_b);
+	bool less_a = types[0]->kind == 'i' && a >> 63 != 0;
+	bool less_b = types[1]->kind == 'i' && b >> 63 != 0;
 
 	if (less_a != less_b)
-		return (double)x + (double)y;
-	return (double)(x > y ? x - y : y - x);
+		return (double)(less_a ? 0 - a : a) + (double)(less_b ? 0 - b : b);
+	return (double)(a > b ? a - b : b - a);
 }
 
 /* ---- A piece ---- */
@@ -39,7 +37,8 @@ struct pair {
 	const struct bpk_scalar *types[2];
 	uint32_t sizes[2]; /* bytes of an item, or of a part of a complex number */
 	uint64_t nitems;   /* the same */
-	uint64_t piece;    /* items in a piece */
+	uint64_t lead;     /* items in the first piece, which ends with a chunk of the first */
+	uint64_t piece;    /* items in the others, in whole chunks of it where they fit */
 	uint64_t parts;    /* of an item */
 };
 
@@ -52,30 +51,59 @@ struct job {
 	struct bpk_err err;
 };
 
-static void compare_numbers(const struct pair *pair, struct job *job)
+/* Take a difference of an item in; other is the number that it is relative to. */
+static void note(const struct bpk_tolerance *tolerance, struct bpk_compared_items *found,
+		 uint64_t item, double difference, double other)
 {
-	const struct bpk_tolerance *tolerance = pair->tolerance;
+	if (isfinite(difference) && difference > found->largest) {
+		found->largest = difference;
+		found->largest_item = item;
+	}
+	/* beside an infinity any difference would be tolerated */
+	if (isfinite(difference) &&
+	    difference <= tolerance->absolute + tolerance->relative * fabs(other))
+		return;
+	if (found->ndifferent++ == 0)
+		found->first = item;
+}
+
+enum { BATCH = 256 }; /* numbers; four arrays of them are on the stack */
+
+/* Compare count numbers from item first on, at most BATCH. */
+static void compare_batch(const struct pair *pair, const uint8_t *const bytes[2], uint64_t first,
+			  size_t count, struct bpk_compared_items *found)
+{
 	bool integers =
 		bpk_number_is_integer(pair->types[0]) && bpk_number_is_integer(pair->types[1]);
-	const uint8_t *a = job->bufs[0].data, *b = job->bufs[1].data;
+	uint64_t bits[2][BATCH];
+	double numbers[2][BATCH], difference;
 
-	for (uint64_t i = 0; i < job->count; i++, a += pair->sizes[0], b += pair->sizes[1]) {
-		double other = bpk_number_take(pair->types[1], b);
-		double difference = integers ? subtract_integers(pair->types, a, b)
-					     : subtract(bpk_number_take(pair->types[0], a), other);
+	for (int side = 0; side < 2; side++) {
+		bpk_number_take_bits(pair->types[side], bytes[side], count, bits[side]);
+		bpk_number_of_bits(pair->types[side], bits[side], count, numbers[side]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		difference = integers ? subtract_integers(pair->types, bits[0][i], bits[1][i])
+				      : subtract(numbers[0][i], numbers[1][i]);
+		if (difference != 0)
+			note(pair->tolerance, found, first + i, difference, numbers[1][i]);
+	}
+}
 
-		if (difference == 0)
-			continue;
-		if (isfinite(difference) && difference > job->found.largest) {
-			job->found.largest = difference;
-			job->found.largest_item = job->first + i;
-		}
-		/* beside an infinity any difference would be tolerated */
-		if (isfinite(difference) &&
-		    difference <= tolerance->absolute + tolerance->relative * fabs(other))
-			continue;
-		if (job->found.ndifferent++ == 0)
-			job->found.first = job->first + i;
+/* Equal bytes of one type are equal numbers. */
+static void compare_numbers(const struct pair *pair, struct job *job)
+{
+	const uint8_t *bytes[2] = { job->bufs[0].data, job->bufs[1].data };
+	bool alike = bpk_scalar_is_like(pair->types[0], pair->types[1]) &&
+		     pair->types[0]->byte_order == pair->types[1]->byte_order;
+	size_t count;
+
+	for (uint64_t i = 0; i < job->count; i += count) {
+		count = (size_t)bpk_min_u64(BATCH, job->count - i);
+		if (!alike || memcmp(bytes[0], bytes[1], count * pair->sizes[0]) != 0)
+			compare_batch(pair, bytes, job->first + i, count, &job->found);
+		bytes[0] += count * pair->sizes[0];
+		bytes[1] += count * pair->sizes[1];
 	}
 }
 
@@ -129,8 +157,9 @@ static bool begin(void *arg, size_t number, unsigned place)
 	struct run *run = arg;
 	struct job *job = &run->jobs[place];
 
-	job->first = number * run->pair.piece;
-	job->count = bpk_min_u64(run->pair.piece, run->pair.nitems - job->first);
+	job->first = number == 0 ? 0 : run->pair.lead + (number - 1) * run->pair.piece;
+	job->count = bpk_min_u64(number == 0 ? run->pair.lead : run->pair.piece,
+				 run->pair.nitems - job->first);
 	job->found = (struct bpk_compared_items){ 0 };
 	job->err = (struct bpk_err){ 0 };
 	job->rc = 0;
@@ -169,9 +198,21 @@ static void alone(void *arg, size_t number)
 	(void)number;
 }
 
+/* Pieces are whole chunks of the first array, if items do not cross their ends. */
+static void divide(struct pair *pair)
+{
+	uint64_t size = bpk_max_u64(1, pair->sizes[0]);
+	uint64_t bytes = bpk_content_piece(pair->arrays[0].content);
+	uint64_t offset = pair->arrays[0].item->offset;
+
+	pair->lead = pair->piece = bpk_max_u64(1, bytes / size);
+	if (offset != BPK_UNKNOWN && bytes % size == 0 && offset % size == 0)
+		pair->lead -= offset % bytes / size;
+}
+
 static void describe(struct pair *pair, const struct bpk_compared_array arrays[2])
 {
-	enum { PIECE = 1 << 20, LARGE = 64 << 10 };
+	enum { LARGE = 64 << 10 };
 
 	pair->arrays = arrays;
 	pair->parts = 1;
@@ -193,7 +234,7 @@ static void describe(struct pair *pair, const struct bpk_compared_array arrays[2
 		}
 		pair->nitems = pair->sizes[side] == 0 ? 0 : array->size / pair->sizes[side];
 	}
-	pair->piece = bpk_max_u64(1, PIECE / bpk_max_u64(1, pair->sizes[0]));
+	divide(pair);
 }
 
 int bpk_compare_items(const struct bpk_compared_array arrays[2],
@@ -206,7 +247,10 @@ int bpk_compare_items(const struct bpk_compared_array arrays[2],
 
 	describe(&run.pair, arrays);
 	line.arg = &run;
-	line.count = (size_t)bpk_div_up(run.pair.nitems, run.pair.piece);
+	if (run.pair.nitems > 0)
+		line.count = 1 + (size_t)bpk_div_up(run.pair.nitems - bpk_min_u64(run.pair.nitems,
+										  run.pair.lead),
+						    run.pair.piece);
 	line.threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line.count));
 	line.nplaces = 2 * line.threads;
 	run.jobs = bpk_calloc(line.nplaces, sizeof *run.jobs, err);

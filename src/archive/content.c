@@ -101,6 +101,17 @@ static int open_view(const struct bpk_input *in, const struct bpk_content_option
 	return bpk_source_of(&ops, content, bpk_source_size(content->view), &content->source, err);
 }
 
+size_t bpk_content_piece(const struct bpk_content *content)
+{
+	enum { PIECE = 1 << 20, MOST = 16 << 20 };
+	const struct bpk_info *info = content->in->info;
+	uint64_t size = info == NULL ? BPK_UNKNOWN : info->chunks.size;
+
+	if (size == BPK_UNKNOWN || size == 0 || size > MOST)
+		return PIECE;
+	return (size_t)(size >= PIECE ? size : PIECE - PIECE % size);
+}
+
 /* No writer of ours changes a raw file while its tables are read; a view holds for itself. */
 static int open_layout(struct bpk_content *content, struct bpk_err *err)
 {

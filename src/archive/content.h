@@ -55,6 +55,10 @@ void bpk_content_close(struct bpk_content *content);
 int bpk_content_open_whole(const struct bpk_input *in, unsigned nchunks, uint64_t memory,
 			   struct bpk_content *content, struct bpk_err *err);
 
+/* Bytes to read at a time, from multiples of them on: whole chunks, if these have at most 16 MiB,
+ * which are unpacked right into their place; about 1 MiB if they are smaller. */
+size_t bpk_content_piece(const struct bpk_content *content);
+
 /*
  * To be called when a command has used its content, with rc, the result so far. Compares the arrays
  * of a raw file, and the bytes that were read of them, with the file as it is now; arrays that were

@@ -178,8 +178,11 @@ static int put_leaves(void *writer, const struct bpk_parcel *parcel, struct bpk_
 {
 	struct leaves *leaves = writer;
 	uint64_t offset = parcel->raw_offset + parcel->want_start;
-	const uint8_t *data = parcel->raw.data + parcel->want_start;
+	const uint8_t *data;
 
+	if (parcel->want_size == 0)
+		return 0; /* an empty chunk may have no buffer */
+	data = parcel->raw.data + parcel->want_start;
 	for (size_t left = parcel->want_size, size; left > 0; left -= size) {
 		size_t start = (size_t)(offset % LEAF);
 

@@ -299,6 +299,8 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 		rc = bpk_feed_open(&a.feed, paths, count, &options, err);
 	if (rc == 0)
 		rc = run_rounds(&a, err);
+	if (rc == 0 && rounds->commits > 1)
+		rc = bpk_archive_compact(archive, err);
 	bpk_feed_close(&a.feed);
 	bpk_buf_clear(&a.packing.choice.why);
 	return rc;
@@ -416,6 +418,8 @@ static int follow(struct appending *a, struct bpk_source *source,
 		rc = run_rounds(a, err);
 	if (rc == 0 && !a->feed.is_cut)
 		rc = compare_all(a, err);
+	if (rc == 0 && a->rounds->commits > 1)
+		rc = bpk_archive_compact(a->archive, err);
 	a->rounds->left_out = a->feed.rest;
 	a->rounds->is_replaced = rc == 0 && a->feed.is_replaced;
 	bpk_feed_close(&a->feed);

@@ -1,4 +1,5 @@
-/* Names the files of other programs, and raw files that bpk packs. Called by input.c. */
+/* Names the files of other programs, and raw files that bpk packs. Called by
+ * archive.c, input.c and cli/pick.c. */
 #include "archive/foreign.h"
 
 #include "layout/layout.h"
@@ -60,9 +61,8 @@ static const char *name_raw(struct bpk_view head, uint64_t size)
 	return is_xtc(head) ? "XTC" : bpk_layout_title(head, size);
 }
 
-void bpk_foreign_name(const struct bpk_input *in, struct bpk_err *err)
+void bpk_foreign_name(struct bpk_source *source, bool as_raw, struct bpk_err *err)
 {
-	struct bpk_source *source = in->place.source;
 	const struct signature *found;
 	struct bpk_view head = { 0 };
 	const char *raw;
@@ -73,7 +73,7 @@ void bpk_foreign_name(const struct bpk_input *in, struct bpk_err *err)
 	raw = name_raw(head, bpk_source_size(source));
 	if (head.size == 0)
 		bpk_fail(err, err->kind, "is empty, not an archive");
-	else if (raw != NULL && in->format == &bpk_format_raw)
+	else if (raw != NULL && as_raw)
 		bpk_fail(err, err->kind, "begins like a raw %s file, but bpk finds no array in it",
 			 raw);
 	else if (raw != NULL)
@@ -81,4 +81,12 @@ void bpk_foreign_name(const struct bpk_input *in, struct bpk_err *err)
 			 raw);
 	else if (found != NULL)
 		bpk_fail(err, err->kind, "is %s, not an archive; see %s", found->name, found->tool);
+}
+
+int bpk_foreign_fail(const struct bpk_place *place, bool as_raw, struct bpk_err *err)
+{
+	bpk_format_fail_unknown(place, err);
+	if (err != NULL && place->source != NULL && err->kind != BPK_FAILED)
+		bpk_foreign_name(place->source, as_raw, err);
+	return -1;
 }

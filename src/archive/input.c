@@ -25,9 +25,7 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
 	bool is_tar = false;
 
-	bpk_format_fail_unknown(&in->place, err);
-	if (err != NULL && in->place.source != NULL && err->kind != BPK_FAILED)
-		bpk_foreign_name(in, err);
+	bpk_foreign_fail(&in->place, in->format == &bpk_format_raw, err);
 	if (err != NULL && err->kind == BPK_UNSUPPORTED &&
 	    bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 && is_tar)
 		bpk_fail(err, BPK_UNSUPPORTED,

@@ -248,7 +248,7 @@ static int follow(struct following *f, const struct bpk_follow_options *end, str
 	if (bpk_feed_follow(&f->feed, f->path, &options, err) != 0 ||
 	    run_rounds(f, &f->joined->torn, err) != 0)
 		return -1;
-	return 0;
+	return bpk_archive_compact(f->j.archive, err);
 }
 
 int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,

@@ -1,4 +1,5 @@
-/* Numbers in the bytes of arrays. Called by compare_items.c, statistics.c and cli/plot_read.c. */
+/* Numbers in the bytes of arrays. Called by compare_items.c, measure.c, cli/plot_read.c and
+ * cli/rows.c. */
 #include "archive/number.h"
 
 #include <math.h>
@@ -110,36 +111,13 @@ void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, siz
 			numbers[i] = size == 4 ? single(bits[i]) : half(bits[i]);
 }
 
-void bpk_number_take_floats(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
-			    uint64_t *bits, double *numbers)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HOST_ORDER '<'
+#else
+#define HOST_ORDER '>'
+#endif
+
+bool bpk_number_is_native(const struct bpk_scalar *type)
 {
-	unsigned size = bpk_number_size(type);
-
-	if (type->byte_order != '>' && size == 4) { /* the usual ones, in one pass */
-		for (size_t i = 0; i < count; i++)
-			numbers[i] = single(bpk_get_le32(bytes + 4 * i));
-		return;
-	}
-	bpk_number_take_bits(type, bytes, count, bits);
-	bpk_number_of_bits(type, bits, count, numbers);
-}
-
-double bpk_number_take(const struct bpk_scalar *type, const uint8_t *bytes)
-{
-	uint64_t bits;
-	double number;
-
-	bpk_number_take_bits(type, bytes, 1, &bits);
-	bpk_number_of_bits(type, &bits, 1, &number);
-	return number;
-}
-
-uint64_t bpk_number_take_integer(const struct bpk_scalar *type, const uint8_t *bytes,
-				 bool *negative)
-{
-	uint64_t bits;
-
-	bpk_number_take_bits(type, bytes, 1, &bits);
-	*negative = type->kind == 'i' && bits >> 63 != 0;
-	return *negative ? 0 - bits : bits;
+	return (type->byte_order == '>') == (HOST_ORDER == '>');
 }

@@ -17,22 +17,16 @@ bool bpk_number_is_integer(const struct bpk_scalar *type);
 /* Bytes of a number: of a complex one, of a part. */
 uint32_t bpk_number_size(const struct bpk_scalar *type);
 
-/* A number, of a complex one a part, rounded to a double. */
-double bpk_number_take(const struct bpk_scalar *type, const uint8_t *bytes);
-
-/* An integer: its size without the sign. */
-uint64_t bpk_number_take_integer(const struct bpk_scalar *type, const uint8_t *bytes,
-				 bool *negative);
-
-/* The same for count numbers that follow each other. bits are those of each number; an integer with
- * a sign is extended to 64 bits. */
+/* Take count numbers that follow each other, of complex ones parts. bits are those of each number;
+ * an integer with a sign is extended to 64 bits. */
 void bpk_number_take_bits(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
 			  uint64_t *bits);
+
+/* The same numbers, rounded to doubles. */
 void bpk_number_of_bits(const struct bpk_scalar *type, const uint64_t *bits, size_t count,
 			double *numbers);
 
-/* Floats, by both calls or faster; bits is room for count of them. */
-void bpk_number_take_floats(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
-			    uint64_t *bits, double *numbers);
+/* True if numbers of several bytes are stored as this machine has them. */
+bool bpk_number_is_native(const struct bpk_scalar *type);
 
 #endif

@@ -1,283 +1,14 @@
-/*
- * Statistics of the numbers in arrays, in pieces by all threads. Called by info.
- *
- * A batch of numbers is summed up in two passes: mean, then squared differences. Results are merged
- * by the update of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for
- * computing sample variances", 1979), in the order of the data.
- */
+/* The arrays of a content, read in pieces by all threads, for their statistics. Called by info. */
 #include "archive/statistics.h"
 
-#include <float.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-/* ---- A batch of numbers ---- */
-
-enum { BATCH = 512 }; /* numbers; two arrays of them are on the stack */
-
-double bpk_statistics_mean(const struct bpk_statistics *statistics)
-{
-	return statistics->mean + statistics->rest;
-}
-
-/* By Newton's method, to the last bit or the one before. sqrt would need the library m, which
- * nothing else does. */
-static double square_root(double square)
-{
-	int exponent;
-	double mantissa, root = 1;
-
-	if (!(square > 0) || isinf(square))
-		return square;
-	mantissa = frexp(square, &exponent); /* 0.5 ... 1 */
-	if (exponent % 2 != 0) {
-		mantissa *= 2;
-		exponent--;
-	}
-	for (int i = 0; i < 6; i++)
-		root = (root + mantissa / root) / 2;
-	return ldexp(root, exponent / 2);
-}
-
-double bpk_statistics_deviation(const struct bpk_statistics *statistics)
-{
-	return square_root(statistics->squares / (double)statistics->nfinite);
-}
-
-/* An order of 64 bits that is that of the integers. */
-static uint64_t rank(const struct bpk_scalar *type, uint64_t bits)
-{
-	return type->kind == 'i' ? bits ^ UINT64_C(1) << 63 : bits;
-}
-
-/* Move the finite numbers to the front, and count the others. */
-static size_t keep_finite(double *numbers, size_t count, struct bpk_statistics *out)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (isfinite(numbers[i]))
-			numbers[kept++] = numbers[i];
-		else if (isnan(numbers[i]))
-			out->nnan++;
-		else
-			out->ninfinite++;
-	}
-	return kept;
-}
-
-/*
- * Numbers are taken LANES at a time, in pairs, which the usual machines have registers for; number
- * i goes into lane i modulo LANES. One sum would wait for each addition.
- */
-enum { LANES = 4 };
-typedef double pair __attribute__((vector_size(2 * sizeof(double))));
-typedef int64_t masks __attribute__((vector_size(2 * sizeof(int64_t))));
-
-static inline pair pair_at(const double *numbers)
-{
-	pair both;
-
-	memcpy(&both, numbers, sizeof both);
-	return both;
-}
-
-/* mask ? a : b, for each lane */
-static inline pair pair_choose(masks mask, pair a, pair b)
-{
-	return (pair)(((masks)a & mask) | ((masks)b & ~mask));
-}
-
-static double sum_of(const double *numbers, size_t count)
-{
-	pair a = { 0 }, b = { 0 };
-	double rest = 0;
-	size_t i = 0;
-
-	for (; i + LANES <= count; i += LANES) {
-		a += pair_at(numbers + i);
-		b += pair_at(numbers + i + 2);
-	}
-	for (; i < count; i++)
-		rest += numbers[i];
-	a += b;
-	return a[0] + a[1] + rest;
-}
-
-/* Without overflow where the mean itself is a double. */
-static double mean_of(const double *numbers, size_t count)
-{
-	double sum = sum_of(numbers, count), mean = 0;
-
-	if (isfinite(sum))
-		return sum / (double)count;
-	for (size_t i = 0; i < count; i++)
-		mean += numbers[i] / (double)count;
-	return mean;
-}
-
-/* sum is that of the differences from the mean, which is rounded. It corrects the mean where it is
- * more than the differences themselves lost. */
-static void correct(size_t count, double sum, struct bpk_statistics *out)
-{
-	double rest = sum / (double)count;
-	double below = out->mean - out->min, above = out->max - out->mean;
-	double lost = DBL_EPSILON * (below > above ? below : above);
-
-	if (!isfinite(out->squares) || (rest <= lost && rest >= -lost))
-		return;
-	out->rest = rest;
-	out->squares -= sum * rest;
-	if (out->squares < 0)
-		out->squares = 0; /* by rounding */
-}
-
-/* Sums of differences from the mean, and extremes. */
-struct sums {
-	pair sum, squares, min, max;
-};
-
-static inline void take_in(struct sums *sums, pair numbers, pair mean)
-{
-	pair differences = numbers - mean;
-
-	sums->sum += differences;
-	sums->squares += differences * differences;
-	sums->min = pair_choose(numbers < sums->min, numbers, sums->min);
-	sums->max = pair_choose(numbers > sums->max, numbers, sums->max);
-}
-
-/* Take the last numbers, one by one, and bring out the extremes of both lanes. */
-static void finish_sums(struct sums *sums, const double *numbers, size_t count, double mean,
-			struct bpk_statistics *out)
-{
-	for (size_t i = 0; i < count; i++) {
-		const pair twice = { numbers[i], numbers[i] };
-		double difference = numbers[i] - mean;
-
-		sums->sum[0] += difference;
-		sums->squares[0] += difference * difference;
-		sums->min = pair_choose(twice < sums->min, twice, sums->min);
-		sums->max = pair_choose(twice > sums->max, twice, sums->max);
-	}
-	out->squares = sums->squares[0] + sums->squares[1];
-	out->min = sums->min[0] < sums->min[1] ? sums->min[0] : sums->min[1];
-	out->max = sums->max[0] > sums->max[1] ? sums->max[0] : sums->max[1];
-}
-
-static void measure_finite(const double *numbers, size_t count, double mean,
-			   struct bpk_statistics *out)
-{
-	const pair first = { numbers[0], numbers[0] }, means = { mean, mean };
-	struct sums a = { { 0 }, { 0 }, first, first }, b = a;
-	size_t i = 0;
-
-	for (; i + LANES <= count; i += LANES) {
-		take_in(&a, pair_at(numbers + i), means);
-		take_in(&b, pair_at(numbers + i + 2), means);
-	}
-	a.sum += b.sum;
-	a.squares += b.squares;
-	a.min = pair_choose(b.min < a.min, b.min, a.min);
-	a.max = pair_choose(b.max > a.max, b.max, a.max);
-	out->nfinite = count;
-	out->mean = mean;
-	finish_sums(&a, numbers + i, count - i, mean, out);
-	correct(count, a.sum[0] + a.sum[1], out);
-}
-
-static void measure_integers(const struct bpk_scalar *type, const uint64_t *bits, size_t count,
-			     struct bpk_statistics *out)
-{
-	uint64_t least = UINT64_MAX, greatest = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		least = bpk_min_u64(least, rank(type, bits[i]));
-		greatest = bpk_max_u64(greatest, rank(type, bits[i]));
-	}
-	out->least = rank(type, least); /* its own inverse */
-	out->greatest = rank(type, greatest);
-}
-
-static void measure_batch(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
-			  struct bpk_statistics *out)
-{
-	uint64_t bits[BATCH];
-	double numbers[BATCH], sum;
-	size_t finite;
-
-	out->count = count;
-	if (bpk_number_is_integer(type)) {
-		bpk_number_take_bits(type, bytes, count, bits);
-		bpk_number_of_bits(type, bits, count, numbers);
-		measure_integers(type, bits, count, out);
-	} else {
-		bpk_number_take_floats(type, bytes, count, bits, numbers);
-	}
-	sum = sum_of(numbers, count);
-	if (isfinite(sum)) { /* all are */
-		measure_finite(numbers, count, sum / (double)count, out);
-		return;
-	}
-	finite = keep_finite(numbers, count, out);
-	if (finite > 0)
-		measure_finite(numbers, finite, mean_of(numbers, finite), out);
-}
-
-/* ---- Merging ---- */
-
-/* Move the mean, of two numbers: what the first cannot hold is in the rest. */
-static void move_mean(struct bpk_statistics *all, double step)
-{
-	double added = all->rest + step, sum = all->mean + added, back = sum - all->mean;
-
-	all->rest = (all->mean - (sum - back)) + (added - back);
-	all->mean = sum;
-}
-
-/* Merge the finite numbers of more into all; both have some. */
-static void merge_finite(const struct bpk_scalar *type, const struct bpk_statistics *more,
-			 struct bpk_statistics *all)
-{
-	double a = (double)all->nfinite, b = (double)more->nfinite, n = a + b;
-	double difference = (more->mean - all->mean) + (more->rest - all->rest);
-
-	all->nfinite += more->nfinite;
-	if (isfinite(difference)) {
-		move_mean(all, difference * (b / n));
-	} else {
-		all->mean = all->mean * (a / n) + more->mean * (b / n);
-		all->rest = 0;
-	}
-	all->squares += more->squares + difference * difference * (a * (b / n));
-	all->min = more->min < all->min ? more->min : all->min;
-	all->max = more->max > all->max ? more->max : all->max;
-	if (rank(type, more->least) < rank(type, all->least))
-		all->least = more->least;
-	if (rank(type, more->greatest) > rank(type, all->greatest))
-		all->greatest = more->greatest;
-}
-
-static void merge(const struct bpk_scalar *type, const struct bpk_statistics *more,
-		  struct bpk_statistics *all)
-{
-	struct bpk_statistics counts = *all;
-
-	if (more->nfinite > 0 && all->nfinite > 0) {
-		merge_finite(type, more, all);
-		counts = *all;
-	} else if (more->nfinite > 0) {
-		*all = *more;
-	}
-	all->count = counts.count + more->count;
-	all->nnan = counts.nnan + more->nnan;
-	all->ninfinite = counts.ninfinite + more->ninfinite;
-}
+#include "archive/measure.h"
 
 /* ---- Jobs ---- */
 
-enum { PIECE = 1 << 20, MOST_SEGMENTS = 256 }; /* of a job: bytes, and parts of arrays */
+enum { MOST_SEGMENTS = 256 }; /* parts of arrays in a job */
 
 /* A part of an array in a job. */
 struct segment {
@@ -310,6 +41,7 @@ struct run {
 	int64_t (*row_of)(void *arg, const struct bpk_item *item);
 	void *arg;
 	struct walk walk;
+	size_t piece; /* bytes of a job, which ends at a multiple of them in the content */
 	/* Written for the way through the arrays: the layout reads tables, and the bytes that are
 	 * unpacked for them would be counted for other reads, too. */
 	pthread_rwlock_t tables;
@@ -338,12 +70,26 @@ static int find_item(struct run *run, struct bpk_err *err)
 	return 0;
 }
 
-/* Bytes of the current array that a job with this much room takes: whole numbers. */
-static size_t next_size(const struct walk *walk, size_t room)
+/* Bytes from an offset in the content to the end of its piece, or of the next: at least one
+ * number. */
+static size_t room_from(const struct run *run, uint64_t offset, size_t item_size)
 {
-	size_t size = (size_t)bpk_min_u64(walk->item.array->size - walk->at, room);
+	size_t room = run->piece - (size_t)(offset % run->piece);
 
-	return size - size % walk->item.array->dtype.scalar.item_size;
+	return room >= item_size ? room : room + run->piece;
+}
+
+/* Bytes of the current array that a job with this much room takes: whole numbers. */
+static size_t next_size(const struct run *run, size_t room)
+{
+	const struct walk *walk = &run->walk;
+	size_t item_size = walk->item.array->dtype.scalar.item_size, size;
+	uint64_t offset = walk->item.offset;
+
+	if (offset != BPK_UNKNOWN)
+		room = bpk_min_size(room, room_from(run, offset + walk->at, item_size));
+	size = (size_t)bpk_min_u64(walk->item.array->size - walk->at, room);
+	return size - size % item_size;
 }
 
 /* The bytes of an array that is not stored are made at once. */
@@ -374,7 +120,7 @@ static int next_job(struct run *run, struct job *job, size_t *used, struct bpk_e
 
 	*used = 0;
 	while (rc == 0 && nsegments < MOST_SEGMENTS && (rc = find_item(run, err)) == 0) {
-		size = next_size(&run->walk, PIECE - *used);
+		size = next_size(run, run->piece - *used);
 		if (size == 0)
 			break;
 		if (job != NULL) {
@@ -384,6 +130,8 @@ static int next_job(struct run *run, struct job *job, size_t *used, struct bpk_e
 		run->walk.at += size;
 		*used += size;
 		nsegments++;
+		if (run->walk.at < run->walk.item.array->size)
+			break;
 	}
 	return rc < 0 ? -1 : 0;
 }
@@ -416,7 +164,7 @@ static bool begin(void *arg, size_t number, unsigned place)
 	job->rc = 0;
 	if (run->err.kind != BPK_OK)
 		return true; /* the rest would be read in vain */
-	job->rc = bpk_buf_resize(&job->bytes, PIECE, &job->err);
+	job->rc = bpk_buf_resize(&job->bytes, run->piece, &job->err);
 	pthread_rwlock_wrlock(&run->tables);
 	if (job->rc == 0)
 		job->rc = next_job(run, job, &used, &job->err);
@@ -424,19 +172,6 @@ static bool begin(void *arg, size_t number, unsigned place)
 	if (job->rc != 0)
 		fail_job(run, job);
 	return true;
-}
-
-static void measure_segment(struct segment *segment, const uint8_t *bytes)
-{
-	size_t item_size = segment->type.item_size, left = segment->size / item_size, count;
-
-	for (; left > 0; left -= count, bytes += count * item_size) {
-		struct bpk_statistics batch = { 0 };
-
-		count = bpk_min_size(left, BATCH);
-		measure_batch(&segment->type, bytes, count, &batch);
-		merge(&segment->type, &batch, &segment->found);
-	}
 }
 
 static int read_segment(struct run *run, const struct segment *segment, struct bpk_span bytes,
@@ -464,7 +199,7 @@ static void work(void *arg, unsigned place)
 		if (read_segment(run, segment, bytes, &job->err) != 0)
 			job->rc = fail_job(run, job);
 		else
-			measure_segment(segment, bytes.data);
+			bpk_measure(&segment->type, bpk_view_of_span(bytes), &segment->found);
 	}
 }
 
@@ -477,8 +212,8 @@ static void end(void *arg, size_t number, unsigned place)
 	if (job->rc != 0 && run->err.kind == BPK_OK)
 		run->err = job->err;
 	for (size_t i = 0; i < job->nsegments; i++)
-		merge(&job->segments[i].type, &job->segments[i].found,
-		      &run->rows[job->segments[i].row]);
+		bpk_measure_merge(&job->segments[i].type, &job->segments[i].found,
+				  &run->rows[job->segments[i].row]);
 }
 
 /* Every job can be begun. */
@@ -532,6 +267,7 @@ int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item
 		.row_of = row_of,
 		.arg = arg,
 		.walk = { .row = BPK_STATISTICS_NONE },
+		.piece = bpk_content_piece(content),
 		.rows = rows,
 	};
 	struct bpk_line line = {

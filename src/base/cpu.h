@@ -1,6 +1,6 @@
 /*
  * Vector instructions of this machine, and the processors that this process may use. A part of the
- * room's door, for chunk and cli.
+ * room's door, for chunk, archive and cli.
  */
 #ifndef BPK_BASE_CPU_H
 #define BPK_BASE_CPU_H

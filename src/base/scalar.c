@@ -59,8 +59,9 @@ static bool is(struct bpk_view text, const char *word)
 
 static int no_such_type(struct bpk_view text, struct bpk_err *err)
 {
-	return bpk_fail(err, BPK_USAGE, "there is no type '%.*s'", (int)bpk_min_size(text.size, 80),
-			(const char *)text.data);
+	return bpk_fail(err, BPK_USAGE,
+			"there is no type '%.*s', expected one of NumPy's, such as f8, <i4 or u1",
+			(int)bpk_min_size(text.size, 80), (const char *)text.data);
 }
 
 /* Skip the digits at the start of *text; *number is 0 without digits. */

@@ -250,7 +250,8 @@ static bool is_text(const struct bpk_chooser *c)
 /*
  * Lines of text that differ in length have no columns for a filter, and gain much by far matches: a
  * higher level in large chunks packs them as small as zstd -9. Where numbers leave few matches, low
- * levels pack as small, and columns pack smaller by filters: both stay. Sizes are compared.
+ * levels pack as small, and columns pack smaller by filters: both stay. Sizes are compared, of all
+ * of a small input, since a file may consist of sections of different columns.
  */
 static bool try_text(struct bpk_chooser *c, struct bpk_recipes *best)
 {
@@ -259,7 +260,9 @@ static bool try_text(struct bpk_chooser *c, struct bpk_recipes *best)
 
 	if (c->wishes->level != BPK_AUTO || !c->own_codec || !is_text(c))
 		return false;
-	if (!c->uniform)
+	if (c->sample.window_is_all)
+		set_views(c, cut_views(c->sample.window, BPK_CHUNK));
+	else if (!c->uniform)
 		set_run(c);
 	text.all[0] = unfiltered(c->wishes, best->all[0]);
 	low = bpk_min_u64(size_at(c, best, SCREEN_LEVEL), size_at(c, best, BPK_DEFAULT_LEVEL));

@@ -34,7 +34,7 @@ struct trees {
 	size_t nentries;
 	struct pair *pairs;
 	size_t npairs;
-	uint64_t ndifferent, nfailed;
+	uint64_t ndifferent, nlone, nfailed; /* lone: in one tree alone */
 };
 
 /* Parity is no content. */
@@ -203,17 +203,18 @@ static void compare_pair(void *arg, size_t number)
 {
 	struct trees *trees = arg;
 	const struct pair *pair = &trees->pairs[number];
-	int rc = 1;
+	bool lone = pair->files[0] == NULL || pair->files[1] == NULL;
+	int rc = 0;
 
-	if (trees->is_partial[pair->files[0] != NULL] &&
-	    (pair->files[0] == NULL || pair->files[1] == NULL))
+	if (lone && trees->is_partial[pair->files[0] != NULL])
 		rc = -1; /* it may lie in the part that was not read */
-	else if (pair->files[0] != NULL && pair->files[1] != NULL)
+	else if (!lone)
 		rc = bpk_cmp_files(trees->args, pair->files[0]->path, pair->files[1]->path);
 	else if (!bpk_share_assists())
 		tell_missing(trees, pair);
 	if (bpk_share_assists()) /* rank 0 counts */
 		return;
+	trees->nlone += lone && rc == 0;
 	trees->ndifferent += rc > 0;
 	trees->nfailed += rc < 0;
 }
@@ -256,8 +257,10 @@ static void tell_sum(const struct trees *trees)
 
 	if (shared->verbose == 0 || shared->json || shared->quiet)
 		return;
-	printf("%zu files compared, %" PRIu64 " different, %" PRIu64 " failed\n", trees->npairs,
-	       trees->ndifferent, trees->nfailed);
+	printf("%" PRIu64 " files are equal, %" PRIu64 " different, %" PRIu64
+	       " in one directory only, %" PRIu64 " failed\n",
+	       trees->npairs - trees->ndifferent - trees->nlone - trees->nfailed, trees->ndifferent,
+	       trees->nlone, trees->nfailed);
 	bpk_flush_results();
 }
 
@@ -265,6 +268,7 @@ static void compare_pairs_of(struct trees *trees, const struct bpk_files *files)
 {
 	if (files->count > 0 && bpk_share_each(&trees->args->shared, files, compare_pair, trees)) {
 		bpk_share_total(&trees->ndifferent);
+		bpk_share_total(&trees->nlone);
 		bpk_share_total(&trees->nfailed);
 	} else {
 		for (size_t i = 0; i < trees->npairs; i++)

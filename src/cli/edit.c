@@ -188,7 +188,7 @@ void bpk_edited_tell_shape(const struct bpk_edited *edited)
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room)
 {
 	if (!edited->archive.rewritten)
-		return "in place";
+		return edited->archive.url != NULL ? "in the store" : "in place";
 	if (edited->args->change.copy)
 		return "rewritten, as --copy asks";
 	return edited->archive.format->repack != NULL ? "rewritten without its holes" : no_room;

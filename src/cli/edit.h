@@ -38,8 +38,8 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
  * fails; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);
 
-/* How the change was committed, for -v: "in place", "rewritten, as --copy asks", "rewritten without
- * its holes" in a format that has them, or, if the change had no room, no_room. */
+/* How the change was committed, for -v: "in place", "in the store", "rewritten, as --copy asks",
+ * "rewritten without its holes" in a format that has them, or no_room if there was none. */
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room);
 
 /* Note that the metadata record an array whose shape could not follow the change of size. */

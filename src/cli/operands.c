@@ -108,6 +108,28 @@ static void set_threads(const struct bpk_shared *shared, struct bpk_line *line)
 	line->nplaces = (unsigned)bpk_min_u64(READY * line->threads, places);
 }
 
+bool bpk_operand_is_small(const char *path)
+{
+	struct stat found;
+
+	return strcmp(path, "-") != 0 && !bpk_path_is_url(path) && stat(path, &found) == 0 &&
+	       S_ISREG(found.st_mode) && found.st_size <= BPK_SMALL_INPUT;
+}
+
+void bpk_operands_set_threads(const struct bpk_shared *shared, struct bpk_line *line)
+{
+	enum { READY = 4 };
+	enum { EACH_MEMORY = 16 << 20 }; /* bytes that reading one may take */
+	struct bpk_limits limits = bpk_shared_limits(shared);
+	uint64_t places = places_allowed();
+	uint64_t most = bpk_min_u64(bpk_min_u64(limits.threads, line->count), places);
+
+	if (limits.memory > 0)
+		most = bpk_min_u64(most, limits.memory / EACH_MEMORY);
+	line->threads = (unsigned)most;
+	line->nplaces = (unsigned)bpk_min_u64(READY * most, places);
+}
+
 /* The operands that are small files are done beside each other. False: none of them is begun. */
 static bool run_beside(const struct bpk_shared *shared, struct course *course, size_t count)
 {

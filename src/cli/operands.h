@@ -1,5 +1,6 @@
 /*
- * A command for each of its operands. Called by pack and unpack. For the main thread alone.
+ * A command for each of its operands. Called by pack and unpack, and for small files by sum and
+ * verify. For the main thread alone.
  */
 #ifndef BPK_CLI_OPERANDS_H
 #define BPK_CLI_OPERANDS_H
@@ -35,5 +36,13 @@ struct bpk_each {
  */
 void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operands,
 		      const struct bpk_each *each);
+
+/* Bytes that a file has, packed and raw, which is small for a command that only reads. */
+enum { BPK_SMALL_INPUT = 4 << 20 };
+
+/* For commands that read small files beside each other and write none: a regular file of this
+ * machine that is small; and the threads and places that limits leave to the jobs of a line. */
+bool bpk_operand_is_small(const char *path);
+void bpk_operands_set_threads(const struct bpk_shared *shared, struct bpk_line *line);
 
 #endif

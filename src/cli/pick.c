@@ -37,7 +37,10 @@ static int fail_unseen(const struct bpk_content *content, const char *said, stru
 	if (!place->is_directory && !bpk_source_seekable(place->source))
 		return bpk_fail(err, BPK_FAILED,
 				"comes through a pipe, where arrays cannot be looked up");
-	return bpk_fail(err, BPK_UNSUPPORTED, "%s", said);
+	bpk_fail(err, BPK_UNSUPPORTED, "%s", said);
+	if (err != NULL && content->in->format == &bpk_format_raw && place->source != NULL)
+		bpk_foreign_name(place->source, true, err);
+	return -1;
 }
 
 struct picking {
@@ -263,11 +266,13 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 int bpk_content_only(const struct bpk_content *content, const char *option, struct bpk_item *item,
 		     struct bpk_err *err)
 {
-	char said[80];
+	char said[128];
 	uint64_t narrays = content->layout == NULL ? 0 : bpk_layout_info(content->layout)->narrays;
 	int rc;
 
-	snprintf(said, sizeof said, "is not an array, as %s needs it", option);
+	snprintf(said, sizeof said,
+		 "is not an array, as %s needs it; bpk pack --dtype records the type of data",
+		 option);
 	if (narrays == 1)
 		rc = bpk_layout_get(content->layout, 0, item, err) == 0 ? check_item(item, err)
 									: -1;

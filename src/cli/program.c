@@ -41,6 +41,11 @@ static void note_wait(const char *path, const char *holder)
 	bpk_note(path, "waits for a lock that %s holds", holder);
 }
 
+static void note_lost(const char *path)
+{
+	bpk_note(path, "did not get all attributes and access rights of the file it replaces");
+}
+
 static void run_command(const struct bpk_command *command, int argc, char **argv)
 {
 	struct bpk_err err = { 0 };
@@ -102,6 +107,7 @@ int bpk_program_run(const struct bpk_program *program, int argc, char **argv)
 	if (program->team != NULL && program->team->rank > 0)
 		be_silent();
 	bpk_on_wait(note_wait);
+	bpk_edit_on_lost(note_lost);
 	signal(SIGXFSZ, SIG_IGN); /* it arrives as EFBIG, wherever results are printed */
 	if (bpk_opts_parse(program->main, argc, argv, &args, &first, &err) != 0)
 		bpk_report(NULL, &err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/signal.h"
@@ -202,29 +203,17 @@ static void sum_one(const struct course *course, const struct bpk_sum_entry *ent
 
 /* ---- Beside each other ---- */
 
-/* Raw bytes of a file that one thread digests while others have others. */
-enum { SMALL = 4 << 20 };
-
-/* A regular file of this machine, whose content is known to be small. */
-static bool is_small(const char *path)
-{
-	struct stat found;
-
-	return strcmp(path, "-") != 0 && !bpk_path_is_url(path) && stat(path, &found) == 0 &&
-	       S_ISREG(found.st_mode) && found.st_size <= SMALL;
-}
-
 /* Open a small file, and print nothing: one with something to be noted is left to its turn. */
 static bool open_small(const struct course *course, struct job *job, const char *path)
 {
 	struct bpk_input *in = &job->in;
 	struct bpk_err why = { 0 };
 
-	if (!is_small(path) || bpk_input_look(in, path, NULL, &why) != 0 ||
+	if (!bpk_operand_is_small(path) || bpk_input_look(in, path, NULL, &why) != 0 ||
 	    bpk_place_remark(&in->place) != NULL || bpk_place_pending(&in->place))
 		return false;
 	return bpk_input_start_either(in, &course->args->shared, &why) == 0 &&
-	       in->info->raw_size <= SMALL;
+	       in->info->raw_size <= BPK_SMALL_INPUT;
 }
 
 /* All that cannot be begun so, failures too, is left to a turn of its own. */
@@ -266,26 +255,12 @@ static void alone(void *arg, size_t number)
 	sum_one(course, &course->entries[number]);
 }
 
-/* Set the threads and places that memory leaves to small files. */
-static void set_threads(const struct bpk_sum_args *args, struct bpk_line *line)
-{
-	enum { READY = 4 }; /* files for each thread that are begun: then it seldom waits */
-	enum { EACH_MEMORY = 16 << 20 }; /* bytes that one may take */
-	struct bpk_limits limits = bpk_shared_limits(&args->shared);
-	uint64_t most = bpk_min_u64(limits.threads, line->count);
-
-	if (limits.memory > 0)
-		most = bpk_min_u64(most, limits.memory / EACH_MEMORY);
-	line->threads = (unsigned)most;
-	line->nplaces = READY * line->threads;
-}
-
 /* False: no entry is begun. */
 static bool run_beside(struct course *course, struct bpk_line *line)
 {
 	bool is_run;
 
-	set_threads(course->args, line);
+	bpk_operands_set_threads(&course->args->shared, line);
 	if (line->threads < 2)
 		return false;
 	course->jobs = bpk_calloc(line->nplaces, sizeof *course->jobs, NULL);

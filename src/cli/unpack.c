@@ -1,5 +1,4 @@
 /* bpk unpack: archives in, raw files out. Called by main through the table of commands. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +11,7 @@
 #include "cli/share.h"
 #include "cli/side.h"
 #include "cli/unpack_fill.h"
+#include "cli/unpack_npy.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -100,68 +100,6 @@ static char *strip_suffix(const struct bpk_transfer *transfer, const char *sourc
 	return NULL;
 }
 
-/* As it ends, or did before it got NAME.partial. */
-static bool is_npy_name(const char *name)
-{
-	return bpk_ends_with(name, ".npy") || bpk_ends_with(name, ".npy.partial");
-}
-
-static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED,
-			"unpacks to %" PRIu64 " bytes, its metadata record an array of %" PRIu64
-			"; --raw gives "
-			"the bytes",
-			raw_size, array->size);
-}
-
-/* Metadata of an array that does not fit make no NumPy file; other metadata do not matter. */
-static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
-{
-	struct bpk_array array = { 0 };
-	bool is_array = false;
-	int rc = 0;
-
-	if (!info->metadata.given ||
-	    bpk_array_from_metadata(info->metadata.text, &array, &is_array, NULL, NULL) != 0)
-		return 0;
-	if (is_array)
-		rc = fail_size(&array, info->raw_size, err);
-	bpk_array_clear(&array);
-	return rc;
-}
-
-/* The header that makes a NumPy file of an array, if the target's name asks for one. */
-static int make_head(const struct unpack_args *args, const struct bpk_transfer *transfer,
-		     struct bpk_buf *head, struct bpk_err *err)
-{
-	const struct bpk_info *info = transfer->in->info;
-	struct bpk_err why = { 0 };
-	int rc = 0;
-
-	if (args->bare || !is_npy_name(transfer->target))
-		return 0;
-	if (bpk_input_complete(transfer->in, err) != 0)
-		return -1;
-	if (info->array.type == NULL)
-		rc = check_no_array(info, err);
-	else if (bpk_npy_head(info->array.type, head, &why) != 0)
-		rc = bpk_fail(err, why.kind, "%s; --raw gives the bytes", why.text);
-	return rc == 0 ? 0 : bpk_input_subject(transfer->in, err);
-}
-
-/* Of a stream it is known only now. */
-static int check_array(const struct bpk_transfer *transfer, struct bpk_view head,
-		       struct bpk_err *err)
-{
-	const struct bpk_array *array = transfer->in->info->array.type;
-
-	if (head.size == 0 || transfer->result.raw_size == array->size)
-		return 0;
-	fail_size(array, transfer->result.raw_size, err);
-	return bpk_input_subject(transfer->in, err);
-}
-
 static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *transfer,
 			 struct bpk_view head, struct bpk_err *err)
 {
@@ -190,10 +128,11 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 	if (rc != 0)
 		return -1;
 	if (is_damaged)
-		return check_array(transfer, head, err) != 0
+		return bpk_unpack_npy_check(transfer, head, err) != 0
 			       ? -1
 			       : bpk_transfer_finish_writer(transfer, err);
-	if (bpk_transfer_check_bound(transfer, err) != 0 || check_array(transfer, head, err) != 0 ||
+	if (bpk_transfer_check_bound(transfer, err) != 0 ||
+	    bpk_unpack_npy_check(transfer, head, err) != 0 ||
 	    bpk_input_account(transfer->in, err) != 0)
 		return -1;
 	return bpk_transfer_finish_writer(transfer, err);
@@ -203,7 +142,7 @@ static int unpack_into_draft(const struct unpack_args *args, struct bpk_transfer
 			     struct bpk_err *err)
 {
 	struct bpk_buf head = { 0 };
-	int rc = make_head(args, transfer, &head, err);
+	int rc = args->bare ? 0 : bpk_unpack_npy_head(transfer, &head, err);
 
 	if (rc == 0)
 		rc = unpack_behind(args, transfer, bpk_buf_view(&head), err);

@@ -56,15 +56,23 @@ static bool make_pattern(const struct bpk_input *in, enum bpk_fill how, struct p
 				       make_nan(&array->dtype.scalar, pattern));
 }
 
+static bool reads_twice(const struct bpk_input *in)
+{
+	return in->format->reader->positional(in->reader) || bpk_source_seekable(in->place.source);
+}
+
 int bpk_fill_check(const struct bpk_input *in, enum bpk_fill how, struct bpk_err *err)
 {
 	struct pattern unused;
 
-	if (make_pattern(in, how, &unused))
+	if (reads_twice(in) && make_pattern(in, how, &unused))
 		return 0;
-	bpk_fail(err, BPK_USAGE,
-		 "--fill nan needs an archive that records an array of floating-point numbers; "
-		 "--fill zero works for all");
+	if (!reads_twice(in))
+		bpk_fail(err, BPK_USAGE, "a pipe, and --fill reads a FILE twice");
+	else
+		bpk_fail(err, BPK_USAGE,
+			 "--fill nan needs an archive that records an array of floating-point "
+			 "numbers; --fill zero works for all");
 	return bpk_input_subject(in, err);
 }
 
@@ -83,10 +91,10 @@ struct detour {
 };
 
 /* Read everything, and list the damaged chunks. Any other failure is one. */
-static int search(struct detour *detour, struct bpk_input *in, struct bpk_damage *damage,
-		  struct bpk_err *err)
+static int find_damage(struct detour *detour, struct bpk_damage *damage, struct bpk_err *err)
 {
 	const struct bpk_transfer *transfer = detour->transfer;
+	struct bpk_input *in = transfer->in;
 	struct bpk_transfer to_nothing = { .shared = transfer->shared, .in = in };
 	struct bpk_flow flow = *detour->flow;
 	bool heals = false;
@@ -105,22 +113,6 @@ static int search(struct detour *detour, struct bpk_input *in, struct bpk_damage
 	}
 	*err = (struct bpk_err){ 0 };
 	return 0;
-}
-
-/* The archive is opened once more: a reader in sequence that met damage stays there. */
-static int find_damage(struct detour *detour, struct bpk_damage *damage, struct bpk_err *err)
-{
-	const struct bpk_input *in = detour->transfer->in;
-	const struct bpk_shared *shared = detour->transfer->shared;
-	struct bpk_input again = { 0 };
-	int rc = bpk_input_look(&again, in->path, in->named ? in->format : NULL, err);
-
-	if (rc == 0)
-		rc = bpk_input_start(&again, shared, shared->memory_limit, err);
-	if (rc == 0)
-		rc = search(detour, &again, damage, err);
-	bpk_input_close(&again);
-	return rc;
 }
 
 /* ---- the way around ---- */
@@ -278,8 +270,7 @@ int bpk_fill_run(struct bpk_transfer *transfer, enum bpk_fill how, struct bpk_fl
 	bpk_damage_init(&damage);
 	rc = find_damage(&detour, &damage, err);
 	*is_damaged = damage.count > 0 || damage.stop.kind != BPK_OK;
-	detour.raw_size =
-		transfer->in->info->members == BPK_UNKNOWN ? BPK_UNKNOWN : flow->plan.raw_size;
+	detour.raw_size = bpk_plan_all(transfer->in->info).raw_size;
 	if (rc == 0)
 		rc = *is_damaged ? unpack_around(&detour, &damage, err)
 				 : bpk_transfer_run(transfer, flow, err);

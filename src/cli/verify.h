@@ -1,5 +1,5 @@
 /* bpk verify: verify.c reads the command line, verify_tree.c finds the inputs, verify_work.c
- * verifies one. For the main thread alone. */
+ * verifies one, verify_beside.c many small ones. For the main thread alone. */
 #ifndef BPK_CLI_VERIFY_H
 #define BPK_CLI_VERIFY_H
 
@@ -28,6 +28,26 @@ void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, 
 /* Count an input that is verified, an archive if one was found there; err: a failure, or NULL. */
 void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
 		      bool is_archive, const struct bpk_err *err);
+
+/* The same for an archive that is whole, with the line of -v; in stays open. */
+void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Files in their order. */
+struct bpk_verify_turns {
+	size_t count;
+	/* The path of a file whose turn begins; NULL: it is to be done alone. */
+	const char *(*begin)(void *arg, size_t number);
+	/* The file of that turn is whole, and counted. */
+	void (*end)(void *arg, size_t number);
+	/* Verify it, if its turn is still wanted. */
+	void (*alone)(void *arg, size_t number);
+	void *arg;
+};
+
+/* Take the turns, small archives beside each other: each turn begins, and then ends or is done
+ * alone, in the order of numbers. */
+void bpk_verify_take_turns(const struct bpk_verify_args *args,
+			   const struct bpk_verify_turns *turns);
 
 /* Report the files that the manifest names and that are missing. */
 void bpk_verify_manifest(const struct bpk_verify_args *args);

@@ -21,8 +21,13 @@ struct rota {
 	struct bpk_checks checks; /* in the order of paths; no state: empty */
 	struct bpk_check **turns; /* those of this run: the bad ones, then the others */
 	size_t nturns, nbad;
-	size_t bad, other; /* the next of each */
-	size_t ndone;
+	size_t bad, other;                   /* the next of each */
+	const struct bpk_verify_turns *turn; /* of the files */
+	struct bpk_check *
+		*chosen; /* by the number of the turn; NULL: the time is over, or saving failed */
+	size_t nbegun, ndone;
+	int rc; /* of saving */
+	struct bpk_err err;
 	double started, saved, saving; /* on bpk_clock; seconds that the last save took */
 };
 
@@ -240,7 +245,7 @@ static double elapsed(const struct rota *rota)
 /* True if no further file is begun; one is checked in any case, so that every run gets on. */
 static bool is_over(const struct rota *rota)
 {
-	return rota->args->max_time > 0 && rota->ndone > 0 &&
+	return rota->args->max_time > 0 && rota->nbegun > 0 &&
 	       elapsed(rota) >= (double)rota->args->max_time;
 }
 
@@ -276,35 +281,67 @@ static bool is_due(const struct rota *rota)
 	return since >= 1 && since >= 10 * rota->saving;
 }
 
-static void check_one(struct rota *rota, struct bpk_check *check,
-		      void (*one)(void *arg, size_t number), void *arg)
+static const char *begin_check(void *arg, size_t number)
 {
+	struct rota *rota = arg;
+	struct bpk_check *check = rota->rc == 0 && !is_over(rota) ? next(rota) : NULL;
+
+	rota->chosen[number] = check;
+	if (check == NULL)
+		return NULL;
+	rota->nbegun++;
+	look(check->path, &check->size, &check->mtime);
+	return rota->turn->begin(rota->turn->arg, check->number);
+}
+
+static void note(struct rota *rota, struct bpk_check *check, enum bpk_check_kind found)
+{
+	check->last = now();
+	check->kind = found;
+	if (found != BPK_CHECK_BAD)
+		check->good = check->last;
+	rota->ndone++;
+	if (rota->rc == 0 && is_due(rota))
+		rota->rc = save(rota, &rota->err);
+}
+
+static void end_check(void *arg, size_t number)
+{
+	struct rota *rota = arg;
+
+	note(rota, rota->chosen[number], BPK_CHECK_GOOD);
+}
+
+static void check_alone(void *arg, size_t number)
+{
+	struct rota *rota = arg;
+	struct bpk_check *check = rota->chosen[number];
 	const struct bpk_tally *tally = rota->args->shared.tally;
 	uint64_t bad = tally->damaged + tally->failed, done = tally->done;
 
-	look(check->path, &check->size, &check->mtime);
-	one(arg, check->number);
-	check->last = now();
+	if (check == NULL)
+		return;
+	rota->turn->alone(rota->turn->arg, check->number);
 	if (tally->damaged + tally->failed > bad)
-		check->kind = BPK_CHECK_BAD;
+		note(rota, check, BPK_CHECK_BAD);
 	else
-		check->kind = tally->done > done ? BPK_CHECK_GOOD : BPK_CHECK_OTHER;
-	if (check->kind != BPK_CHECK_BAD)
-		check->good = check->last;
-	rota->ndone++;
+		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : BPK_CHECK_OTHER);
 }
 
-static int run_turns(struct rota *rota, void (*one)(void *arg, size_t number), void *arg,
-		     struct bpk_err *err)
+static int run_turns(struct rota *rota, struct bpk_err *err)
 {
-	struct bpk_check *check;
+	const struct bpk_verify_turns turns = { rota->nturns, begin_check, end_check, check_alone,
+						rota };
 
-	while (!is_over(rota) && (check = next(rota)) != NULL) {
-		check_one(rota, check, one, arg);
-		if (is_due(rota) && save(rota, err) != 0)
-			return -1;
-	}
-	return save(rota, err);
+	rota->chosen = bpk_calloc(rota->nturns + 1, sizeof *rota->chosen, err);
+	if (rota->chosen == NULL)
+		return -1;
+	bpk_verify_take_turns(rota->args, &turns);
+	free(rota->chosen);
+	if (rota->rc == 0)
+		return save(rota, err);
+	*err = rota->err;
+	return -1;
 }
 
 /* ---- the sum ---- */
@@ -410,7 +447,7 @@ static int begin_state(struct rota *rota, struct bpk_err *err)
 	return rc == 0 ? set_turns(rota, err) : rc;
 }
 
-static uint64_t run_with_state(struct rota *rota, void (*one)(void *arg, size_t number), void *arg)
+static uint64_t run_with_state(struct rota *rota)
 {
 	struct bpk_err err = { 0 };
 	struct sum sum;
@@ -423,7 +460,7 @@ static uint64_t run_with_state(struct rota *rota, void (*one)(void *arg, size_t 
 	if (rc == 0)
 		rc = save(rota, &err);
 	if (rc == 0)
-		rc = run_turns(rota, one, arg, &err);
+		rc = run_turns(rota, &err);
 	sum = add_up(rota);
 	if (rc == 0)
 		end_state(rota, &sum);
@@ -434,13 +471,44 @@ static uint64_t run_with_state(struct rota *rota, void (*one)(void *arg, size_t 
 	return rc == 0 ? sum.narchives : BPK_UNKNOWN;
 }
 
-static void run_in_order(struct rota *rota, void (*one)(void *arg, size_t number), void *arg)
+/* ---- without a state ---- */
+
+static const char *begin_in_order(void *arg, size_t number)
+{
+	struct rota *rota = arg;
+
+	if (is_over(rota))
+		return NULL;
+	rota->nbegun++;
+	return rota->turn->begin(rota->turn->arg, number);
+}
+
+static void end_in_order(void *arg, size_t number)
+{
+	struct rota *rota = arg;
+
+	(void)number;
+	rota->ndone++;
+}
+
+static void do_in_order(void *arg, size_t number)
+{
+	struct rota *rota = arg;
+
+	if (number >= rota->nbegun)
+		return;
+	rota->turn->alone(rota->turn->arg, number);
+	rota->ndone++;
+}
+
+static void run_in_order(struct rota *rota)
 {
 	size_t count = rota->files->count;
+	const struct bpk_verify_turns turns = { count, begin_in_order, end_in_order, do_in_order,
+						rota };
 	struct bpk_err err = { 0 };
 
-	for (; rota->ndone < count && !is_over(rota); rota->ndone++)
-		one(arg, rota->ndone);
+	bpk_verify_take_turns(rota->args, &turns);
 	if (rota->ndone == count)
 		return;
 	bpk_fail(&err, BPK_PARTIAL, "stopped after the %" PRIu64 " seconds of --max-time",
@@ -450,12 +518,12 @@ static void run_in_order(struct rota *rota, void (*one)(void *arg, size_t number
 }
 
 void bpk_verify_rota_run(struct bpk_verify_args *args, const struct bpk_files *files,
-			 void (*one)(void *arg, size_t number), void *arg)
+			 const struct bpk_verify_turns *turns)
 {
-	struct rota rota = { .args = args, .files = files, .started = bpk_clock() };
+	struct rota rota = { .args = args, .files = files, .turn = turns, .started = bpk_clock() };
 
 	if (args->shared.state != NULL)
-		args->nknown = run_with_state(&rota, one, arg);
+		args->nknown = run_with_state(&rota);
 	else
-		run_in_order(&rota, one, arg);
+		run_in_order(&rota);
 }

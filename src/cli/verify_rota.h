@@ -9,12 +9,12 @@
 int bpk_verify_rota_check(const struct bpk_verify_args *args, struct bpk_err *err);
 
 /*
- * Call one for the number of each file, within --max-time: in their order, or with --state first
- * those that were damaged, then new and changed ones, then those that were checked longest ago. The
- * state is kept up to date, and failures are reported: so is a file that was there and is missing,
- * and one without a good check within --max-age. Sets nknown.
+ * Take the turns of the files within --max-time: in their order, or with --state first those that
+ * were damaged, then new and changed ones, then those that were checked longest ago. The state is
+ * kept up to date, and failures are reported: so is a file that was there and is missing, and one
+ * without a good check within --max-age. Sets nknown.
  */
 void bpk_verify_rota_run(struct bpk_verify_args *args, const struct bpk_files *files,
-			 void (*one)(void *arg, size_t number), void *arg);
+			 const struct bpk_verify_turns *turns);
 
 #endif

@@ -177,18 +177,11 @@ static void verify_path(const struct bpk_verify_args *args, const char *path, bo
 		bpk_verify_input(args, &in, named, rc, &err);
 }
 
-static void verify_walked(void *arg, const char *path, uint64_t size)
-{
-	(void)size;
-	verify_path(arg, path, false);
-}
-
 /* A directory that is an archive. One that cannot be read is reported, since it should have
  * been. */
-static void verify_dataset(void *arg, struct bpk_input *in, int rc, struct bpk_err *err)
+static void verify_dataset(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
+			   struct bpk_err *err)
 {
-	const struct bpk_verify_args *args = arg;
-
 	if (rc == 0)
 		bpk_input_tell(in, &args->shared);
 	if (args->shared.format != NULL) {
@@ -198,32 +191,7 @@ static void verify_dataset(void *arg, struct bpk_input *in, int rc, struct bpk_e
 	bpk_verify_input(args, in, true, rc, err);
 }
 
-static void verify_operand(struct bpk_verify_args *args, const char *path)
-{
-	const struct bpk_tree_visit visit = { verify_dataset, verify_walked, args };
-	uint64_t before = found_so_far(args);
-	struct bpk_err err = { 0 };
-	bool walks = false;
-	int rc = 0;
-
-	if (args->shared.tree.recursive)
-		rc = bpk_tree_is_directory(path, &walks, &err);
-	if (rc == 0 && !walks) {
-		verify_path(args, path, true);
-		return;
-	}
-	if (rc == 0)
-		rc = bpk_tree_walk(&args->shared, path, &visit, &err);
-	if (rc != 0) {
-		bpk_tally_failed(&args->shared, &err);
-		bpk_report(NULL, &err);
-		bpk_record_settle(&args->shared, path);
-	} else if (found_so_far(args) == before) {
-		fail_empty(args, path);
-	}
-}
-
-/* ---- shares ---- */
+/* ---- files in turns ---- */
 
 static bool takes(const char *path)
 {
@@ -247,7 +215,7 @@ static void verify_found(const struct bpk_verify_args *args, const char *path)
 	struct bpk_input in;
 	int rc = bpk_input_look(&in, path, NULL, &err);
 
-	verify_dataset((void *)args, &in, rc, &err);
+	verify_dataset(args, &in, rc, &err);
 }
 
 struct listed {
@@ -256,12 +224,25 @@ struct listed {
 	uint64_t *starts; /* bpk_files_starts */
 };
 
-static void verify_listed(void *arg, size_t number)
+static const char *begin_listed(void *arg, size_t number)
 {
 	const struct listed *listed = arg;
 	const struct bpk_file *file = &listed->files->all[number];
 
 	bpk_files_go_to(listed->starts, number, listed->files->count);
+	return file->is_dataset ? NULL : file->path;
+}
+
+static void end_listed(void *arg, size_t number)
+{
+	(void)arg;
+	(void)number;
+}
+
+static void verify_listed(void *arg, size_t number)
+{
+	const struct listed *listed = arg;
+	const struct bpk_file *file = &listed->files->all[number];
 
 	if (file->is_found && file->is_dataset)
 		verify_found(listed->args, file->path);
@@ -269,18 +250,53 @@ static void verify_listed(void *arg, size_t number)
 		verify_path(listed->args, file->path, !file->is_found);
 }
 
+/* One of those that the ranks of a team share. */
+static void verify_shared(void *arg, size_t number)
+{
+	begin_listed(arg, number);
+	verify_listed(arg, number);
+}
+
 static void verify_files(struct bpk_verify_args *args, const struct bpk_files *files)
 {
 	struct listed listed = { args, files, bpk_files_starts(&args->shared, files) };
+	const struct bpk_verify_turns turns = { files->count, begin_listed, end_listed,
+						verify_listed, &listed };
 
 	if (args->shared.state != NULL || args->max_time > 0)
-		bpk_verify_rota_run(args, files, verify_listed, &listed);
-	else if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_listed, &listed))
-		for (size_t i = 0; i < files->count; i++)
-			verify_listed(&listed, i);
+		bpk_verify_rota_run(args, files, &turns);
+	else if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_shared, &listed))
+		bpk_verify_take_turns(args, &turns);
 	free(listed.starts);
-	if (args->shared.tree.recursive && files->nheavy == 0 && found_so_far(args) == 0)
-		fail_empty(args, args->shared.tree.share.count > 0 ? "all shares" : "all operands");
+}
+
+/* Verify an operand, a directory with all archives below it. */
+static void verify_operand(struct bpk_verify_args *args, char *path)
+{
+	uint64_t before = found_so_far(args);
+	struct bpk_files files = { 0 };
+	struct bpk_err err = { 0 };
+
+	if (bpk_files_gather(&args->shared, &kind, &path, 1, &files, &err) != 0) {
+		bpk_tally_failed(&args->shared, &err);
+		bpk_report(NULL, &err);
+		bpk_record_settle(&args->shared, path);
+	} else {
+		verify_files(args, &files);
+		if (found_so_far(args) == before && (files.count != 1 || files.all[0].is_found))
+			fail_empty(args, path);
+	}
+	bpk_files_clear(&files);
+}
+
+/* Verify the operands as one list. */
+static void verify_together(struct bpk_verify_args *args, const struct bpk_files *files)
+{
+	const struct bpk_tree_args *tree = &args->shared.tree;
+
+	verify_files(args, files);
+	if (tree->recursive && files->nheavy == 0 && found_so_far(args) == 0)
+		fail_empty(args, tree->share.count > 0 ? "all shares" : "all operands");
 }
 
 /* ---- all ---- */
@@ -315,30 +331,23 @@ static void check_count(const struct bpk_verify_args *args)
 
 static int run(struct bpk_verify_args *args, char **named, size_t count, struct bpk_err *err)
 {
+	const struct bpk_tree_args *tree = &args->shared.tree;
 	struct bpk_files files = { 0 };
-	uint64_t *starts = NULL;
-	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked() ||
-		       args->shared.state != NULL || args->max_time > 0 || args->since > 0;
+	bool together = !tree->recursive || tree->share.count > 0 || bpk_share_is_asked() ||
+			args->shared.state != NULL || args->max_time > 0 || args->since > 0;
 	int rc;
 
 	if (bpk_verify_rota_check(args, err) != 0)
 		return -1;
-
-	/* alone and without shares a tree is verified as it is walked */
-	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
-		     : bpk_files_name(&args->shared, named, count, &files, err);
+	rc = together ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
+		      : bpk_files_name(&args->shared, named, count, &files, err);
 	if (rc == 0 && args->since > 0)
 		bpk_verify_since(args, &files);
-	if (rc == 0 && gathers)
-		verify_files(args, &files);
-	if (rc == 0 && !gathers)
-		starts = bpk_files_starts(&args->shared, &files);
-	for (size_t i = 0; rc == 0 && !gathers && i < files.count; i++) {
-		bpk_files_go_to(starts, i, files.count);
+	if (rc == 0 && together)
+		verify_together(args, &files);
+	for (size_t i = 0; rc == 0 && !together && i < files.count; i++)
 		verify_operand(args, files.all[i].path);
-	}
 	bpk_files_clear(&files);
-	free(starts);
 	return rc;
 }
 

@@ -270,6 +270,14 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 		bpk_tally_failed(&args->shared, err);
 }
 
+void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in)
+{
+	if (args->shared.verbose && !args->shared.json)
+		say_well(in);
+	bpk_verify_count(args, in, true, NULL);
+	bpk_record_settle(&args->shared, in->path);
+}
+
 /* ---- GSD files, which are not archives ---- */
 
 static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *err)

@@ -65,14 +65,16 @@ static void note_last(const struct run *run, const struct bpk_parcel *parcel,
 
 /* ---- Fetching ---- */
 
-/* The end of the data once the reader has ended: the counted bytes, or the reader's own size, now
- * that it has seen everything, including chunks passed over. */
+/* The end of the data: the counted bytes, or the reader's own size once it has seen everything,
+ * including chunks passed over. */
 static uint64_t data_end(const struct run *run)
 {
 	const struct bpk_flow *flow = run->flow;
 	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
 
-	return info != NULL && info->raw_size != BPK_UNKNOWN ? info->raw_size : run->next_offset;
+	return info != NULL && info->members != BPK_UNKNOWN && info->raw_size != BPK_UNKNOWN
+		       ? info->raw_size
+		       : run->next_offset;
 }
 
 /* Check that the data, whose chunks were counted, hold the range that the plan wants. */

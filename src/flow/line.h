@@ -1,6 +1,6 @@
 /*
  * Small jobs beside each other: each is begun and ended in its turn, while several are worked on at
- * the same time. A part of the room's door; pack calls it, by cli/results.
+ * the same time. A part of the room's door; the commands of many files call it.
  */
 #ifndef BPK_FLOW_LINE_H
 #define BPK_FLOW_LINE_H

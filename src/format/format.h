@@ -456,6 +456,11 @@ struct bpk_editor_ops {
 	int (*reseal)(void *editor, bool *needed, struct bpk_err *err);
 
 	int (*commit)(void *editor, struct bpk_err *err);
+
+	/* Remove holes, if they have a twentieth of the chunks' bytes or more: the last call after
+	 * many small changes, without a pending one. A failure to remove them leaves them, and is
+	 * not reported. NULL: changes leave no holes. */
+	int (*compact)(void *editor, struct bpk_err *err);
 	void (*close)(void *editor);
 };
 

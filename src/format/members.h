@@ -63,6 +63,9 @@ bool bpk_member_is_empty(uint64_t nchunks, uint64_t raw_size);
 int bpk_merged_add(struct bpk_merged *merged, const struct bpk_info *info,
 		   const struct bpk_member_end *end, struct bpk_err *err);
 
+/* Set the sizes in info, of the first member, to those of all chunks. */
+void bpk_merged_counts(const struct bpk_merged *merged, struct bpk_info *info);
+
 /* Fill info with the description of all members; it borrows from merged and the first member. */
 int bpk_merged_info(struct bpk_merged *merged, struct bpk_info *info, struct bpk_err *err);
 void bpk_merged_clear(struct bpk_merged *merged);

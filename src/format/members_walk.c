@@ -76,9 +76,7 @@ static int end_walk(struct bpk_members *m, struct bpk_members_walk *walk, uint64
 	walk->merged = (struct bpk_merged){ 0 };
 	if (walk == &m->locating)
 		return bpk_merged_info(&m->merged, &m->info, err);
-	m->info.chunks.count = m->merged.chunks.count;
-	m->info.raw_size = m->merged.chunks.raw_size;
-	m->info.chunks.last_size = m->merged.chunks.last_size;
+	bpk_merged_counts(&m->merged, &m->info);
 	m->info.members = m->merged.nmembers;
 	return 0;
 }
@@ -146,12 +144,19 @@ static int advance(struct bpk_members *m, struct bpk_members_walk *walk, struct 
 
 /* ---- The operations ---- */
 
+/* True for a chunk that the walk has passed with its member. */
+static bool lies_before(const struct bpk_members *m, const struct bpk_members_walk *walk,
+			uint64_t number)
+{
+	return number < walk->at->first || (walk->ended && number < m->merged.chunks.count);
+}
+
 int bpk_members_fetch_next(struct bpk_members *m, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_members_walk *walk = &m->fetching;
 	int rc;
 
-	if (walk->at == NULL || (m->seekable && parcel->number < walk->at->first))
+	if (walk->at == NULL || (m->seekable && lies_before(m, walk, parcel->number)))
 		start(m, walk);
 	if (parcel->number < walk->at->first)
 		return bpk_fail(err, BPK_BUG,

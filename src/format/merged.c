@@ -181,6 +181,18 @@ static void add_counts(const struct bpk_merged *m, struct bpk_info *info)
 	info->chunks.last_size = m->chunks.count > 0 ? m->chunks.last_size : 0;
 }
 
+void bpk_merged_counts(const struct bpk_merged *m, struct bpk_info *info)
+{
+	if (m->nmembers == 1) {
+		add_counts(m, info);
+		return;
+	}
+	info->raw_size = m->chunks.raw_size;
+	info->chunks.count = m->chunks.count;
+	info->chunks.size = m->chunks.count > 0 ? m->chunks.size : BPK_UNKNOWN;
+	info->chunks.last_size = m->chunks.count > 0 ? m->chunks.last_size : 0;
+}
+
 /* The common metadata, with the total number of rows; without the array if it does not fit. */
 static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
 {
@@ -223,14 +235,9 @@ int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err 
 {
 	*info = *m->base;
 	info->members = m->nmembers;
-	if (m->nmembers == 1) {
-		add_counts(m, info);
+	bpk_merged_counts(m, info);
+	if (m->nmembers == 1)
 		return 0;
-	}
-	info->raw_size = m->chunks.raw_size;
-	info->chunks.count = m->chunks.count;
-	info->chunks.size = m->chunks.count > 0 ? m->chunks.size : BPK_UNKNOWN;
-	info->chunks.last_size = m->chunks.count > 0 ? m->chunks.last_size : 0;
 	info->chunks.runs = info->chunks.size == BPK_UNKNOWN && m->chunks.runs.nchunks > 0
 				    ? &m->chunks.runs
 				    : NULL;

@@ -201,9 +201,10 @@ int bpk_acl_copy(int from, int to, const struct stat *like, mode_t umask)
 	    fstat(from, &old) != 0 || fstat(to, &new) != 0)
 		return -1;
 	if (old.st_uid != like->st_uid || old.st_gid != like->st_gid ||
-	    (bpk_acl_mode(from, old.st_mode) & 0777) != (like->st_mode & 0777) ||
-	    new.st_gid != old.st_gid)
+	    (bpk_acl_mode(from, old.st_mode) & 0777) != (like->st_mode & 0777))
 		return 0;
+	if (new.st_gid != old.st_gid)
+		return -1;
 	narrow_list(list, size, umask);
 	return fsetxattr(to, ACCESS_LIST, list, (size_t)size, 0) == 0 || errno == ENOTSUP ? 0 : -1;
 }

@@ -39,9 +39,9 @@ void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new);
 
 /*
  * Give the file to the access list of the file from, whose owner, group and mode like has: those of
- * a source. Nothing is done if from has no list, or is another file than like says, or to has
- * another group: then its mode says all. The umask narrows the list as it narrows a mode. Returns
- * 0, or -1 if the list could not be set.
+ * a source. Nothing is done if from has no list, or is another file than like says: then its mode
+ * says all. The umask narrows the list as it narrows a mode. Returns 0, or -1 if the list could not
+ * be set, or is not, since to has another group.
  */
 int bpk_acl_copy(int from, int to, const struct stat *like, mode_t umask);
 

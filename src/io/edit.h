@@ -74,6 +74,14 @@ int bpk_edit_open(const char *path, const struct bpk_edit_options *options, stru
 		  struct bpk_err *err);
 
 /*
+ * Set the function that reports a file that was changed in a copy, which took its place without all
+ * its attributes of users or its access list. The thread of the edit calls it once a commit, with
+ * the caller's path. NULL, as at first: nothing is reported.
+ */
+typedef void bpk_edit_lost_fn(const char *path);
+void bpk_edit_on_lost(bpk_edit_lost_fn *tell);
+
+/*
  * Remove the journal of the file path, or the list of changes of the directory path, under the
  * writer lock. It may be of any kind but a folder. The archive is left unchanged. *dropped is true
  * if there was one.

@@ -74,8 +74,8 @@ bool bpk_remote_is_folder(const char *path);
  */
 int bpk_remote_dir_open(const char *url, struct bpk_dir **dir, struct bpk_err *err);
 
-/* *has is true if a store has files below path, which is not the URL of a directory. Fails as
- * bpk_remote_open. */
+/* *has is true if a store has files below path, the URL of a directory with its last slash or
+ * without. Fails as bpk_remote_open. */
 int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err);
 
 /* For bpk_walk: add the entries of the folder of that URL. Fails as bpk_dir_list. */

@@ -86,6 +86,38 @@ copies_rights() {
     copies_rights truncate -q --copy --bytes 5000 c.blp
 }
 
+# COMMAND OPTION...: if any call that sets attributes or a list fails, the command goes on and says so in one line.
+notes_loss() {
+    local n
+    cp --preserve=all c.blp first
+    "$nth" -o calls "$BPK" "$@" 2>"$err"
+    [ ! -s "$err" ] || die "$(cat "$err")"
+    [ "$(grep -c '^fsetxattr' calls)" -ge 2 ] || die "$(cat calls)"
+    grep -n '^fsetxattr' calls | cut -d: -f1 >numbers
+    while read -r n; do
+        cp --preserve=all first second
+        mv second c.blp
+        "$nth" -n "$n" -a fail:ENOSPC "$BPK" "$@" 2>"$err" || die "$*, call $n: $(cat "$err")"
+        says '^bpk: [a-z0-9.]+: did not get all attributes and access rights of '
+        [ "$(wc -l <"$err")" -eq 1 ] || die "$(cat "$err")"
+    done <numbers
+    mv first c.blp
+}
+
+@test "attributes and rights that a copy cannot get are said in one line" {
+    need_acl
+    need_nth
+    bpk pack -q -z 64K -o c.blp a
+    setfattr -n user.origin -v 'run 7' c.blp 2>/dev/null || skip "no attributes of users here"
+    setfattr -n user.run -v 7 c.blp
+    setfacl --set u::rw,g::-,u:65534:rw,m::rw,o::- c.blp
+    head -c 1000 a >more
+    notes_loss append --copy c.blp more
+    notes_loss write --copy --at 0 c.blp more
+    notes_loss unpack -f -o c c.blp
+    notes_loss convert -f c.blp c.b2frame
+}
+
 @test "an archive made for a file that is followed gives nobody more than the file" {
     need_acl
     umask 0

@@ -102,6 +102,65 @@ assert y == b"".join(a[i + 4:i + 12] for i in range(0, len(a), 12))'
     quietly bpk verify b.blpd
 }
 
+# A row for each byte of the text: that letter four times, in the column x, and eight times, in y.
+rows_of() { sed -E 's/(.)/\1\1\1\1\1\1\1\1\1\1\1\1/g' | tr -d '\n'; }
+
+# NAME: a table of bcolz with 1000 rows.
+make_table() {
+    printf 'o%.0s' {1..1000} | rows_of >a
+    bpk pack -q -f -F chunked --layout bcolz -z 4K --dtype "[('x','|S4'),('y','|S8')]" --shape 1000 -o "$1" a
+}
+
+@test "a table of bcolz: of two that append at once nothing is lost, nor beside one that writes to a column" {
+    local name letter pids
+    make_table t
+    for name in p q; do
+        (for i in {1..25}; do printf '%s%s' "$name" "$name" | rows_of | "$BPK" append -q --wait t - || exit 1; done) &
+        pids+=" $!"
+    done
+    for letter in b c d e f g h i j k; do
+        printf '%s%s%s%s' $letter $letter $letter $letter >w
+        "$BPK" write -q --wait --at 3992 t/x w
+    done
+    for pid in $pids; do wait "$pid"; done
+    quietly bpk verify t
+    bpk cat t >content
+    [ "$(stat -c %s content)" -eq $((12 * 1100)) ]
+    for name in p q; do [ "$(tail -c +12001 content | tr -cd $name | wc -c)" -eq $((12 * 50)) ] || die "$name"; done
+    # whole rows, in pairs
+    [ -z "$(tail -c +12001 content | fold -w 24 | grep -vE '^(p{24}|q{24})$')" ] || die "torn rows"
+    [ "$(head -c 11980 content | tail -c 4)" = kkkk ]
+}
+
+@test "a column of a table of bcolz is changed under the table's lock, and keeps its rows" {
+    make_table t
+    head -c 4 a >w
+    quietly bpk write --at 0 t/x w # locks are made
+    for path in t/x t/x/ link; do
+        [ $path != link ] || ln -s t/x link
+        refuses 1 'is a column of a table of bcolz, whose columns have the same rows; change the table' bpk append $path a
+        refuses 1 'is a column of a table' bpk truncate --bytes 4 $path
+    done
+    mkfifo pipe
+    "$BPK" append t - <pipe &
+    exec 5>pipe
+    printf abcd >w
+    refused() { ! bpk write --at 0 t/x w 2>"$err" && grep -q 'the table that it is a column of: is being changed' "$err"; }
+    eventually refused
+    exec 5>&-
+    wait $!
+    # an append of bcolz that was interrupted: the column can be cut
+    mkdir other
+    cp -r t/x other/x
+    quietly bpk append other/x w
+    rm -r t/x
+    cp -r other/x t/x
+    refuses 2 'y/meta/sizes: has 1000 rows, the first column 1001' bpk cat t
+    quietly bpk truncate --bytes 4000 t/x
+    quietly bpk verify t
+    bpk cat t | cmp - a
+}
+
 @test "one job and eight, a file and a pipe write the same" {
     data text 300000 a
     quietly bpk pack -F chunked -z 4K -T 1 -o one.blpd a

@@ -221,7 +221,7 @@ make_archives_of_a() {
     quietly bpk cmp -r d o
     quietly bpk cmp -r o d/
     bpk cmp -rv d o >"$out"
-    [ "$(tail -n 1 "$out")" = '6 files compared, 0 different, 0 failed' ]
+    [ "$(tail -n 1 "$out")" = '6 files are equal, 0 different, 0 in one directory only, 0 failed' ]
     change d/f2 100 e/f2
     rm e/sub/t1
     data text 10 e/new
@@ -229,6 +229,8 @@ make_archives_of_a() {
     [ "$(sed 's/0x.. is 0x../X/; s/, item .*//' "$out")" = "d/f2 e/f2 differ: byte 100: X
 only in e: new
 only in d: sub/t1" ]
+    ends 5 bpk cmp -rv d e
+    [ "$(tail -n 1 "$out")" = '4 files are equal, 1 different, 2 in one directory only, 0 failed' ]
     ends 5 bpk cmp -r --exclude 't*' --exclude new --include f1 --include f2 d e
     [ "$(wc -l <"$out")" -eq 1 ]
     quietly bpk cmp -r --include f1 d e

@@ -90,6 +90,29 @@ END
     says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ are intact$'
 }
 
+# The members have 13 chunks, the last one short, so only a walk finds a chunk of the later ones.
+@test "concatenated archives that are read in sequence" {
+    local threads
+    need_python
+    export BPK
+    data field-f64 400000 A
+    bpk pack -q -z 32K --no-offsets --checksum crc32 -o N.blp A
+    cp N.blp M.blp
+    "$python" "$tests/lib/damage.py" M.blp 3
+    cat N.blp M.blp N.blp >all.blp
+    { cat A && head -c 98304 A && head -c 32768 /dev/zero && tail -c +131073 A && cat A; } >expected
+    for threads in 1 3; do
+        ends 2 bpk unpack -f -T "$threads" --fill zero -o B all.blp
+        same expected B
+        says '^bpk: all.blp: raw bytes 498304:531072 are lost: member 2, '
+    done
+    mkfifo pipe
+    cat all.blp >pipe &
+    ends 64 bpk unpack --fill zero -o C pipe
+    wait
+    says '^bpk: pipe: a pipe, and --fill reads a FILE twice$'
+}
+
 @test "what parity restores is not filled; other options that do not fit" {
     need_python
     export BPK

@@ -23,6 +23,13 @@ foreign() {
     foreign 'an SQLite database' sqlite3 'SQLite format 3\x00'
 }
 
+@test "foreign: commands that look for arrays, or change an archive, name the file too" {
+    printf '\x28\xb5\x2f\xfdmore' >f
+    for command in plot "cat --text" "cat --name x" append "truncate --bytes 1" "write --at 1"; do
+        refuses 1 '^bpk: f: is a zstd file, not an archive; see zstd\(1\)$' bpk $command f
+    done
+}
+
 @test "foreign: an archive's name does not hide the content" {
     printf '\x1f\x8b\x08more' >a.blp
     refuses 2 '^bpk: a.blp: is a gzip file, not an archive; see gzip\(1\)$' bpk verify a.blp

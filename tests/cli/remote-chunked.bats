@@ -95,7 +95,9 @@ holds_old() { # REASON
     archives --dtype "[('a','<i2'),('b','<i2')]" --layout bcolz
     serve_archive
     [ -e d/b/x/__rootdirs__ ]
-    refuses 1 "is a table of bcolz in a store, whose columns do not grow in one step" bpk append s3://b/x more
+    refuses 1 "is a table of bcolz in a store, .* columns do not grow in one step" bpk append s3://b/x more
+    [ -e d/b/x/a/meta/sizes ]
+    refuses 1 "is a table of bcolz in a store, or a column of one, " bpk append s3://b/x/a more
     rm -rf d/b/x old
     archives
     cp -r old d/b/x

@@ -331,12 +331,20 @@ holds() {
     for path in s3://b/x.blp s3://b/x/chunks.b2frame; do
         refuses 1 "append adds only to these" bpk append "$path" more
     done
-    refuses 1 "s3://b/none: no sparse frame or chunked directory is there, .*shows how to create one" bpk append s3://b/none more
-    refuses 1 "s3://b/none/: no sparse frame or chunked directory is there" bpk append s3://b/none/ more
-    refuses 1 "is a directory in the store; write s3://b/x/$" bpk info s3://b/x
+    # an empty part of a key is a name, too
+    for path in s3://b/none s3://b/none/ s3://b/x// "$url/b/x/"; do
+        refuses 1 "$path: is no sparse frame or chunked directory in a store, .*shows how to create one" bpk append "$path" more
+    done
+    # everything that reads says the same of a directory without its slash
+    for read in info verify cat 'unpack -c' 'pack -c' ls sum 'cmp raw' 'meta get' repair bench; do
+        # shellcheck disable=SC2086
+        refuses 1 "^bpk: s3://b/x: is a directory in the store; write s3://b/x/$" bpk $read s3://b/x
+    done
     refuses 1 "s3://b/f.gsd: is a URL; frames are added to GSD files on a disk alone" bpk append s3://b/f.gsd --schema hoomd --step 0
     [ ! -e d/b/f.gsd ]
-    refuses 64 "a URL without a bucket" bpk append s3:// more
+    for path in s3:// s3:///; do
+        refuses 64 "^bpk: $path: a URL without a bucket, expected s3://BUCKET/KEY$" bpk append "$path" more
+    done
     refuses 1 "not changed in place" bpk write --at 0 s3://b/x/ more
     refuses 1 "not changed in place" bpk truncate --bytes 0 s3://b/x/
     refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1
@@ -351,6 +359,10 @@ holds() {
     ends 1 bpk append s3://b/x more
     says "no strong ETags"
     holds raw
+    stop_serving
+    serve_store
+    ends 0 bpk append -v s3://b/x more
+    says 's3://b/x/: .* bytes appended, .* in the store$'
 }
 
 # FAULT: with that fault, what an append ends in: the new archive, or a line and the old one.

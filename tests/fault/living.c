@@ -155,7 +155,7 @@ static bool says_so(const struct ran *ran)
 	return false;
 }
 
-/* True if that state is the new one. A command without a change to make leaves the first state. */
+/* True if that state is the new one. A command with nothing to change leaves the first state. */
 static bool is_new_state(const struct row *row, int state)
 {
 	return state == 1 || strcmp(row->states[state].content, row->states[1].content) == 0;

@@ -65,7 +65,7 @@ if ! command -v groff >/dev/null 2>&1 || ! command -v col >/dev/null 2>&1; then
     echo "ok $count - pages fit 80 columns # SKIP no groff, or no col here"
 else
     for page in "$top"/man/*.[157]; do
-        groff -t -man -Tascii -P-cbou -rLL=80n "$page" | col -bx |
+        groff -t -man -Tascii -P-cbou -rLL=80n -rcR=0 "$page" | col -bx |
             awk -v page="${page##*/}" 'length($0) > 80 { print page ": " $0 }'
     done >"$new" 2>&1
     [ ! -s "$new" ]

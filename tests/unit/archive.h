@@ -104,4 +104,24 @@ static inline int archive_drain(const struct bpk_reader_ops *ops, void *reader, 
 	return rc > 0 ? 0 : -1;
 }
 
+/* The same for a reader that may begin again: a second time gives the same bytes and failure. */
+static inline int archive_drain_twice(const struct bpk_reader_ops *ops, void *reader,
+				      struct bpk_buf *out, struct bpk_err *err)
+{
+	size_t before = out->size;
+	int rc = archive_drain(ops, reader, out, err);
+	struct bpk_buf again = { 0 };
+	struct bpk_err found = { 0 };
+
+	if (archive_drain(ops, reader, &again, &found) != rc)
+		fail_msg("once %d (%s), then %d (%s)", rc, err->text, -1 - rc, found.text);
+	if (rc != 0)
+		assert_string_equal(found.text, err->text);
+	assert_int_equal(again.size, out->size - before);
+	if (again.size > 0)
+		assert_memory_equal(again.data, out->data + before, again.size);
+	bpk_buf_clear(&again);
+	return rc;
+}
+
 #endif

@@ -48,7 +48,8 @@ static struct outcome read_archive(struct bpk_view bytes, enum archive_way way,
 		struct bpk_err err = { 0 };
 
 		o.positional = ops->positional(reader);
-		o.drain = archive_drain(ops, reader, &o.raw, &o.err);
+		o.drain = (way == ARCHIVE_MEMORY ? archive_drain_twice
+						 : archive_drain)(ops, reader, &o.raw, &o.err);
 		o.audit = ops->audit(reader, count_remark, &o.remarks, &err);
 		if (o.drain == 0 && o.audit != 0)
 			o.err = err;
@@ -344,6 +345,38 @@ static void test_every_bit_turned(void **state)
 		bpk_buf_clear(&bytes);
 		bpk_buf_clear(&raw);
 	}
+}
+
+/* Three archives as one, read twice: the walk goes back from any member to the first. */
+static void test_every_bit_of_members_turned(void **state)
+{
+	static const char *const names[] = { "good-v3-stream", "good-v3", "good-v3-stream" };
+	struct bpk_buf all = { 0 }, raw = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct bpk_buf bytes = load(data_folder(), names[i], ".blp");
+		struct bpk_buf part = load(data_folder(), names[i], ".raw");
+
+		assert_int_equal(bpk_buf_append(&all, bpk_buf_view(&bytes), NULL), 0);
+		assert_int_equal(bpk_buf_append(&raw, bpk_buf_view(&part), NULL), 0);
+		bpk_buf_clear(&bytes);
+		bpk_buf_clear(&part);
+	}
+	expect("three members", bpk_buf_view(&all), bpk_buf_view(&raw), defaults);
+	for (size_t bit = 0; bit < 8 * all.size; bit++) {
+		struct outcome o;
+
+		all.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		o = read_archive(bpk_buf_view(&all), ARCHIVE_MEMORY, defaults);
+		if (o.open == 0 && o.drain == 0 && o.audit == 0 &&
+		    !same(bpk_buf_view(&o.raw), bpk_buf_view(&raw)))
+			fail_msg("bit %zu: wrong bytes", bit);
+		bpk_buf_clear(&o.raw);
+		all.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	bpk_buf_clear(&all);
+	bpk_buf_clear(&raw);
 }
 
 static void test_every_byte_cut_off(void **state)
@@ -649,6 +682,7 @@ int main(void)
 		cmocka_unit_test(test_archives_made_by_hand),
 		cmocka_unit_test(test_archives_of_python_bloscpack),
 		cmocka_unit_test(test_every_bit_turned),
+		cmocka_unit_test(test_every_bit_of_members_turned),
 		cmocka_unit_test(test_every_byte_cut_off),
 		cmocka_unit_test(test_absurd_counts_allocate_nothing),
 		cmocka_unit_test(test_a_stream_without_marker_gives_what_is_there),

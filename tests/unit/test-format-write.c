@@ -158,7 +158,8 @@ static void check_archive(struct bpk_view archive, struct bpk_view raw, const st
 
 		archive_input_open(&input, archive, way);
 		if (ops->open(&input.place, &options, &reader, &err) != 0 ||
-		    archive_drain(ops, reader, &out, &err) != 0 ||
+		    (way == ARCHIVE_MEMORY ? archive_drain_twice : archive_drain)(ops, reader, &out,
+										  &err) != 0 ||
 		    ops->audit(reader, way == ARCHIVE_MEMORY ? no_remark : NULL, &remarked, &err) !=
 			    0)
 			fail_msg("%s", err.text);

@@ -83,6 +83,7 @@ static void editor_close(void *editor)
 	end(e);
 	close_reader(e);
 	bpk_tree_close(e->tree);
+	bpk_tree_close(e->table);
 	free(e);
 }
 
@@ -94,9 +95,7 @@ static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *
 	    bpk_dir_has(place->directory, "__rootdirs__", BPK_ENTRY_FILE, &is_table, err) != 0)
 		return -1;
 	if (is_table)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"is a table of bcolz in a store, whose columns do not grow in one "
-				"step; \"bpk convert URL NAME\" makes a local copy");
+		return bpk_chunkdir_fail_in_store(err);
 	return bpk_format_holds(place, bpk_chunkdir_probe, claimed, err);
 }
 
@@ -105,6 +104,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 {
 	struct bpk_chunkdir_editor *e = bpk_calloc(1, sizeof *e, err);
 	struct bpk_edit_options with = options->edit;
+	bool is_url = bpk_path_is_url(path);
 
 	*editor = NULL;
 	if (e == NULL)
@@ -114,7 +114,10 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	with.owns = bpk_chunkdir_owns;
 	with.pivot = PIVOT;
 	with.shares_names = true;
-	if (bpk_tree_open(path, &with, &e->tree, err) != 0 || load(e, err) != 0 ||
+	if ((!is_url && bpk_chunkdir_lock_table(e, &with, err) != 0) ||
+	    bpk_tree_open(path, &with, &e->tree, err) != 0 || load(e, err) != 0 ||
+	    (is_url && e->set.layout == BPK_CHUNKDIR_BCOLZ &&
+	     bpk_chunkdir_refuse_column(e, err) != 0) ||
 	    begin(e, err) != 0) {
 		editor_close(e);
 		return -1;
@@ -196,6 +199,10 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 
 	if (check_changeable(e, err) != 0 || begin_seal(e, err) != 0)
 		return -1;
+	if (e->grows_with_table)
+		return bpk_fail(err, BPK_FAILED,
+				"is a column of a table of bcolz, whose columns have the same "
+				"rows; change the table");
 	if (e->changed || nchunks > e->set.nchunks)
 		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
 				e->set.nchunks, e->changed ? " after another change" : "");

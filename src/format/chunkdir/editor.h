@@ -18,6 +18,8 @@ struct bpk_chunkdir_old {
 struct bpk_chunkdir_editor {
 	const char *path;
 	struct bpk_tree *tree;
+	struct bpk_tree *table; /* of bcolz, of which it is a column, locked; NULL: it is none */
+	bool grows_with_table;  /* it has as many rows as the other columns */
 
 	/* the committed state */
 	struct bpk_place place;
@@ -62,6 +64,19 @@ uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e);
 
 /* Open output before the first change. */
 int bpk_chunkdir_need_output(struct bpk_chunkdir_editor *e, struct bpk_err *err);
+
+/* ---- Columns of a table of bcolz ---- */
+
+/* Lock the table that the directory e->path is a column of, if it is one, as others may change all
+ * columns. Call it before the directory itself is locked. */
+int bpk_chunkdir_lock_table(struct bpk_chunkdir_editor *e, const struct bpk_edit_options *with,
+			    struct bpk_err *err);
+
+/* Fail if the directory, whose path is a URL, is such a column: a store has no locks. */
+int bpk_chunkdir_refuse_column(const struct bpk_chunkdir_editor *e, struct bpk_err *err);
+
+/* Fail with BPK_UNSUPPORTED: a table in a store is not changed. Returns -1. */
+int bpk_chunkdir_fail_in_store(struct bpk_err *err);
 
 /* ---- Existing files ---- */
 

@@ -48,6 +48,8 @@ struct bpk_frame_editor {
 	struct bpk_frame_reader *reader;
 	struct bpk_info info;
 
+	bool compacts; /* the next commit removes even small holes */
+
 	bool changes; /* a change has begun: output is the new state of the frame */
 	bool is_cut;
 	uint64_t kept; /* chunks, or bands, that the cut left */

@@ -7,7 +7,7 @@
  *     ^ last, in one write               ^ the old end
  *
  * The old index and trailer, and replaced chunks, then are holes. A frame is written as a whole
- * when it will have no chunks, and after a commit when its holes outweigh its chunks (repack.c).
+ * when it will have no chunks, and after a commit when its holes are too many (repack.c).
  */
 #include <stdlib.h>
 
@@ -180,7 +180,10 @@ static int file_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 	/* more bytes of an uncommitted append may follow the end */
 	if (bpk_edit_trim(c->edit, err) != 0)
 		return bpk_edit_fail_committed(err);
-	bpk_frame_repack_grown(c->edit, before);
+	if (c->e->compacts)
+		bpk_frame_repack_last(c->edit);
+	else
+		bpk_frame_repack_grown(c->edit, before);
 	if (load(c, err) != 0)
 		return bpk_err_subject(err, "is committed, but cannot be read again");
 	return 0;

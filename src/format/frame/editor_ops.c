@@ -295,6 +295,14 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	return e->store->commit(e, err);
 }
 
+static int editor_compact(void *editor, struct bpk_err *err)
+{
+	struct bpk_frame_editor *e = editor;
+
+	e->compacts = true;
+	return e->store->commit(e, err);
+}
+
 static const struct bpk_writer_ops appender = {
 	.packs = editor_packs,
 	.pack = bpk_frame_nd_pack_band,
@@ -312,6 +320,7 @@ const struct bpk_editor_ops bpk_frame_editor_ops = {
 	.set_metadata = editor_set_metadata,
 	.reseal = editor_reseal,
 	.commit = editor_commit,
+	.compact = editor_compact,
 	.close = editor_close,
 };
 

@@ -170,6 +170,9 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 /* Holes of fewer bytes stay, so that small frames are not replaced at every change. */
 enum { LEAST_HOLES = 64 << 10, SAMPLES = 64 };
 
+/* Holes are removed from this percentage of the chunks' bytes on: at a commit, and after all. */
+enum { MANY = 75, SOME = 5 };
+
 /* Sizes with the same number differ by an eighth at most. */
 static unsigned size_class(uint64_t size)
 {
@@ -180,9 +183,9 @@ static unsigned size_class(uint64_t size)
 	return shift * 8 + (unsigned)size;
 }
 
-static bool outweigh(uint64_t holes, uint64_t chunks)
+static bool outweigh(uint64_t holes, uint64_t chunks, unsigned percent)
 {
-	return holes >= LEAST_HOLES && holes / 3 > chunks / 4;
+	return holes >= LEAST_HOLES && holes / percent > chunks / 100;
 }
 
 /* Estimate the bytes of stored chunks from some of them. */
@@ -205,7 +208,8 @@ static int estimate_chunks(struct bpk_frame_reader *reader, uint64_t *size, stru
 }
 
 /* The survey reads the header of every chunk, so it follows only a promising estimate. */
-static int look_for_holes(struct bpk_frame_reader *reader, bool *outweighing, struct bpk_err *err)
+static int look_for_holes(struct bpk_frame_reader *reader, unsigned percent, bool *outweighing,
+			  struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &reader->state;
 	uint64_t payload = state->trailer_offset - state->header.size;
@@ -215,26 +219,35 @@ static int look_for_holes(struct bpk_frame_reader *reader, bool *outweighing, st
 	*outweighing = false;
 	if (estimate_chunks(reader, &chunks, err) != 0)
 		return -1;
-	if (chunks > payload || !outweigh(payload - chunks, chunks))
+	if (chunks > payload || !outweigh(payload - chunks, chunks, percent))
 		return 0;
 	if (bpk_frame_survey_here(reader, &survey, err) != 0)
 		return -1;
-	*outweighing = outweigh(survey.hole_size, survey.packed_size);
+	*outweighing = outweigh(survey.hole_size, survey.packed_size, percent);
 	return 0;
+}
+
+static void replace_if(struct bpk_edit *edit, unsigned percent)
+{
+	struct bpk_frame_reader *reader = NULL;
+	bool replaces = false;
+
+	if (open_reader(NULL, bpk_edit_source(edit), &reader, NULL) != 0)
+		return;
+	if (look_for_holes(reader, percent, &replaces, NULL) == 0 && replaces)
+		(void)replace(edit, reader, true, NULL);
+	bpk_frame_close(reader);
 }
 
 void bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before)
 {
-	struct bpk_source *source = bpk_edit_source(edit);
-	struct bpk_frame_reader *reader = NULL;
-	bool replaces = false;
+	if (size_class(bpk_source_size(bpk_edit_source(edit))) > size_class(before))
+		replace_if(edit, MANY);
+}
 
-	if (size_class(bpk_source_size(source)) <= size_class(before) ||
-	    open_reader(NULL, source, &reader, NULL) != 0)
-		return;
-	if (look_for_holes(reader, &replaces, NULL) == 0 && replaces)
-		(void)replace(edit, reader, true, NULL);
-	bpk_frame_close(reader);
+void bpk_frame_repack_last(struct bpk_edit *edit)
+{
+	replace_if(edit, SOME);
 }
 
 /* ---- A sparse frame, in place ---- */

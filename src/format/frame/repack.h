@@ -15,4 +15,8 @@
  */
 void bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before);
 
+/* The same after the last of many commits, whatever its size, and if the holes have a twentieth of
+ * the chunks' bytes, and 64 KiB. */
+void bpk_frame_repack_last(struct bpk_edit *edit);
+
 #endif

@@ -14,6 +14,13 @@
 #include "io/full.h"
 #include "io/lock.h"
 
+static bpk_edit_lost_fn *tell_of_lost;
+
+void bpk_edit_on_lost(bpk_edit_lost_fn *tell)
+{
+	tell_of_lost = tell;
+}
+
 enum { PIECE = 8 << 10 }; /* bytes copied at a time, on the stack */
 
 /* ---- Replacing ---- */
@@ -62,7 +69,9 @@ static int adopt(struct bpk_edit *edit, int fd, struct bpk_err *err)
 /* Keep draft; the old file has no journal any more. */
 static int keep(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err)
 {
+	bool is_lost = false;
 	struct stat like;
+	int rc;
 
 	if (fstat(edit->fd, &like) != 0) {
 		bpk_draft_drop(draft);
@@ -70,8 +79,11 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *
 	}
 	like.st_mode = bpk_acl_mode(edit->fd, like.st_mode);
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
-	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL);
-	return bpk_draft_keep(draft, &like, err);
+	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL, &is_lost);
+	rc = bpk_draft_keep(draft, &like, err);
+	if (rc == 0 && is_lost && tell_of_lost != NULL)
+		tell_of_lost(edit->resolved.given);
+	return rc;
 }
 
 /* Rename draft over the file; takes it. */

@@ -187,9 +187,10 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 	return open_in(folder, name, new_draft(options, err), create_draft, draft, err);
 }
 
-void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen)
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen, bool *is_lost)
 {
 	draft->replaces = fd;
+	draft->is_lost = is_lost;
 	draft->compares = seen != NULL;
 	if (seen != NULL)
 		draft->seen = *seen;

@@ -34,10 +34,11 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
  * The draft replaces the open file fd, whose writer lock the caller holds and which is settled. To
  * keep it fails with BPK_FAILED when the name does not lead to fd any more, or when the file has
  * changed since seen (NULL: may have changed). Before it gets the name the draft gets that file's
- * attributes of users and access list, and the mode of like without regard to the umask. fd is
- * borrowed until then.
+ * attributes of users and access list, and the mode of like without regard to the umask; *is_lost
+ * is set if some could not be kept. fd is borrowed until then.
  */
-void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen);
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen,
+			    bool *is_lost);
 
 /*
  * A draft for a file of a tree, in an open folder, which stays the caller's. label is its name in

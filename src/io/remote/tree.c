@@ -470,7 +470,7 @@ int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err)
 
 	*has = false;
 	if (rc == 0 && url.store != NULL) {
-		rc = bpk_url_below(&url, "/", &folder, err);
+		rc = bpk_url_below(&url, bpk_remote_is_folder(path) ? "" : "/", &folder, err);
 		if (rc == 0)
 			rc = bpk_listing_make(&folder, 1, &listing, &outcome, err);
 		*has = rc == 0 && listing.count > 0;
