@@ -23,6 +23,7 @@ static const struct signature signatures[] = {
 	{ "SQLite format 3\0", 16, "an SQLite database", "sqlite3(1)" },
 	{ "PK\3\4", 4, "a zip file", "unzip(1)" },
 	{ "PK\5\6", 4, "an empty zip file", "unzip(1)" },
+	{ "bpkparit", 8, "the parity of an archive", "bpk-parity(1)" },
 };
 
 static const struct signature *find_signature(struct bpk_view head)

@@ -71,6 +71,28 @@ static const struct bpk_format *format_of(const char *target)
 	return strcmp(target, "-") == 0 ? bpk_formats[0] : bpk_format_of_suffix(target);
 }
 
+/* Two archives after --retune are hardly source and target. */
+static int check_retune(const struct bpk_convert *c, char **operands, size_t count,
+			struct bpk_err *err)
+{
+	const struct bpk_format *named = c->in_place ? bpk_format_of_suffix(operands[0]) : NULL;
+	struct stat found;
+	bool there = false;
+
+	if (count == 2 && !bpk_path_is_url(operands[1]) && strcmp(operands[1], "-") != 0 &&
+	    bpk_path_look(operands[1], &found, &there, err) != 0)
+		return -1;
+	if (count > 2 || there)
+		return bpk_fail(err, BPK_USAGE,
+				"--retune takes one archive at a time, in place or to a new DST "
+				"(--output replaces an old one)");
+	if (named != NULL && c->format != NULL && c->format != named)
+		return bpk_fail(err, BPK_USAGE,
+				"--format %s does not fit the name %s in place; name a DST",
+				c->format->name, operands[0]);
+	return 0;
+}
+
 static int check_usage(const struct bpk_convert *c, char **operands, size_t count,
 		       struct bpk_err *err)
 {
@@ -78,6 +100,8 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 
 	if (count == 2 && output != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of DST and --output can be given");
+	if (c->retune && output == NULL && check_retune(c, operands, count, err) != 0)
+		return -1;
 	if (count == 0 || count > 2 || target == NULL)
 		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu %s given",
 				count, bpk_plural(count, "was", "were"));

@@ -163,9 +163,8 @@ static void put_exit_status(FILE *out, const struct bpk_command *command)
 		put_sentence(out, row->meaning);
 	}
 	fputs(".TP\n.BI 128+ N\nEnded by signal\n.IR N .\n", out);
-	fputs(".PP\nOver several files the worst counts, in the order 2, 3, 4, 1; 64 and 70 end "
-	      "at "
-	      "once.\n",
+	fputs(".PP\nOver several files the worst counts, in the order 2, 3, 4, 5, 1; 64 and "
+	      "70 end at once.\n",
 	      out);
 }
 

@@ -22,7 +22,7 @@ struct course {
 	struct job *jobs;
 };
 
-/* Open a small archive that nothing was said of yet, and that has no parity to be tested with it. */
+/* Open a small archive without a remark, and without parity, which is tested with it. */
 static bool open_small(const struct course *course, struct bpk_input *in, const char *path)
 {
 	const struct bpk_shared *shared = &course->args->shared;

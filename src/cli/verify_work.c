@@ -348,8 +348,7 @@ static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
 	    bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; bpk unpack --keep-broken keeps the data before the damage",
-		 plain.text);
+	bpk_fail(err, plain.kind, "%s; bpk unpack --fill zero saves all other data", plain.text);
 }
 
 /* The verdict with a parity file, after healing if that is asked for. */

@@ -378,6 +378,11 @@ retunes() { # FORMAT
     bpk cat new.b2frame | same - a
     bpk convert --retune a.blp -o - | bpk cat - | same - a
     refuses 1 'exists' bpk convert --retune a.blp -o new.b2frame
+    cp a.blp other.blp
+    refuses 64 'one archive at a time' bpk convert --retune -f a.blp other.blp
+    refuses 64 'one archive at a time' bpk convert --retune a.blp other.blp new.b2frame
+    same a.blp other.blp
+    refuses 64 'format b2frame does not fit the name a.blp' bpk convert --retune -F b2frame a.blp
     refuses 64 'only one of DST and --output' bpk convert --retune a.blp b.blp -o c.blp
     refuses 64 'expected a source and a target' bpk convert a.blp
     refuses 64 'standard input cannot be replaced' bpk convert --retune -

@@ -345,6 +345,9 @@ as_small_as_pack() {
     got=$(packed_bytes "$archive")
     [ "$got" -le $((wanted + wanted * 3 / 100 + 1024)) ] || die "$got packed bytes, pack needs $wanted"
     rm -rf packed."${suffix[$1]}"
+    # the header's typesize is that of the chunks
+    bpk verify -v "$archive" >"$out"
+    ! grep 'header says' "$out"
 }
 
 # A text head and numbers of 4 bytes, as in a DCD: the first bytes call for other filters.

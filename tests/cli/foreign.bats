@@ -23,6 +23,15 @@ foreign() {
     foreign 'an SQLite database' sqlite3 'SQLite format 3\x00'
 }
 
+@test "foreign: a parity file is named" {
+    echo data >a
+    bpk pack -q --parity 5 -o a.blp a
+    for command in info ls verify unpack; do
+        refuses 1 '^bpk: a.blp.bpp: is the parity of an archive, not an archive; see bpk-parity\(1\)$' \
+            bpk $command a.blp.bpp
+    done
+}
+
 @test "foreign: commands that look for arrays, or change an archive, name the file too" {
     printf '\x28\xb5\x2f\xfdmore' >f
     for command in plot "cat --text" "cat --name x" append "truncate --bytes 1" "write --at 1"; do

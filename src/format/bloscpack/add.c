@@ -359,4 +359,6 @@ void bpk_bloscpack_add_header(const struct bpk_bloscpack_editor *e,
 	header->chunk_size = added->chunk_size;
 	header->last_chunk_size = header->nchunks > 0 ? added->last_raw : 0;
 	header->raw_size = added->kept_raw + added->raw_size;
+	if (added->typesize > 0)
+		header->typesize = added->typesize;
 }

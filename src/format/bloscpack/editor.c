@@ -219,6 +219,9 @@ static int put_rewriting(struct bpk_bloscpack_editor *e, const struct bpk_parcel
 	return e->rewrite.adding ? bpk_bloscpack_add_note(e, parcel, 0, err) : 0;
 }
 
+/* Of a chunk's header. Source: Blosc chunk format, "Header". */
+enum { TYPESIZE_AT = 3 };
+
 static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_bloscpack_editor *e = editor;
@@ -234,6 +237,8 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 		e->mode = BPK_BLOSCPACK_PATCHING;
 	if (bpk_bloscpack_is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
 		return -1;
+	if (bpk_bloscpack_is_adding(e) && parcel->number == 0)
+		e->added.typesize = parcel->packed.data[TYPESIZE_AT];
 	if (e->mode == BPK_BLOSCPACK_ADDING && bpk_bloscpack_add_put(e, parcel, &fit, err) != 0)
 		return -1;
 	if (e->mode == BPK_BLOSCPACK_PATCHING && bpk_bloscpack_patch_put(e, parcel, &fit, err) != 0)

@@ -31,6 +31,7 @@ struct bpk_bloscpack_added {
 	uint64_t raw_size;
 	uint64_t last_raw;                /* of the chunk before the next one */
 	uint64_t chunk_size;              /* of all but the last; unknown: any */
+	unsigned typesize;                /* of the archive's first chunk, if it was put; or 0 */
 	struct bpk_seal_tree tree;        /* of a sealed archive: kept and added chunks */
 	bool entries_written;             /* some spare entries were written */
 	struct bpk_bloscpack_batch batch; /* entries that are not in the file yet */

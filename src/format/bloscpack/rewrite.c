@@ -89,6 +89,8 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	info.chunks.runs = &sizes;
 	info.seal.generation++; /* no seal: ignored */
 	info.raw_size = info.chunks.count = info.chunks.last_size = BPK_UNKNOWN;
+	if (adding && added->typesize > 0)
+		info.chunks.typesize = added->typesize;
 	info.chunks.size = adding ? added->chunk_size : e->header.chunk_size;
 	/* a file of one empty chunk has size 0 */
 	if (info.chunks.size == 0)
