@@ -105,16 +105,21 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	}
 }
 
-/* A digest in text: a number for Adler-32 and CRC-32, bytes in order for the others. */
-static const char *hex(const struct bpk_checksum *checksum, const uint8_t *digest,
-		       char text[2 * BPK_DIGEST_MAX + 1])
+const char *bpk_digest_print(const uint8_t *digest, unsigned size, char text[BPK_DIGEST_TEXT])
 {
-	if (checksum < bpk_checksums + FIRST_OF_CRYPTO) {
-		snprintf(text, 2 * BPK_DIGEST_MAX + 1, "%08x", (unsigned)bpk_get_le32(digest));
-		return text;
-	}
-	for (unsigned i = 0; i < checksum->size; i++)
+	text[0] = '\0';
+	for (unsigned i = 0; i < size && i < BPK_DIGEST_MAX; i++)
 		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	return text;
+}
+
+/* A digest in reports: a number for Adler-32 and CRC-32, bytes in order for the others. */
+static const char *print(const struct bpk_checksum *checksum, const uint8_t *digest,
+			 char text[BPK_DIGEST_TEXT])
+{
+	if (checksum >= bpk_checksums + FIRST_OF_CRYPTO)
+		return bpk_digest_print(digest, checksum->size, text);
+	snprintf(text, BPK_DIGEST_TEXT, "%08x", (unsigned)bpk_get_le32(digest));
 	return text;
 }
 
@@ -122,7 +127,7 @@ static const char *hex(const struct bpk_checksum *checksum, const uint8_t *diges
 static int compare(const struct bpk_checksum *checksum, const uint8_t *digest,
 		   const uint8_t *expected, struct bpk_err *err)
 {
-	char is[2 * BPK_DIGEST_MAX + 1], was[2 * BPK_DIGEST_MAX + 1];
+	char is[BPK_DIGEST_TEXT], was[BPK_DIGEST_TEXT];
 	bool same = checksum->size == 0 || memcmp(digest, expected, checksum->size) == 0;
 
 #ifdef BPK_FUZZING
@@ -131,7 +136,7 @@ static int compare(const struct bpk_checksum *checksum, const uint8_t *digest,
 	if (same)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT, "%s is %s, expected %s", checksum->name,
-			hex(checksum, digest, is), hex(checksum, expected, was));
+			print(checksum, digest, is), print(checksum, expected, was));
 }
 
 int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,

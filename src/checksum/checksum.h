@@ -8,7 +8,10 @@
 
 #include "base/base.h"
 
-enum { BPK_DIGEST_MAX = 64 };
+enum {
+	BPK_DIGEST_MAX = 64,
+	BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1, /* in hexadecimal, with a NUL */
+};
 
 /* One kind of digest. The kind without a digest has size 0. Constant. */
 struct bpk_checksum {
@@ -39,6 +42,9 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
  */
 int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
 		       const uint8_t *expected, struct bpk_err *err);
+
+/* Print the bytes of a digest in their order, in hexadecimal, and return text. Any thread. */
+const char *bpk_digest_print(const uint8_t *digest, unsigned size, char text[BPK_DIGEST_TEXT]);
 
 /* ---- Of bytes in pieces ---- */
 

@@ -68,6 +68,7 @@ struct bpk_shared {
 	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
 	bool saves;                  /* intact chunks count one by one; no option */
 	bool as_stored;              /* read chunks as they lie, those of arrays too; no option */
+	bool audits;                 /* all is read and then audited; no option */
 
 	uint64_t connections, timeout, max_download; /* of URLs; 0: the default */
 	const char *endpoint, *region;               /* of stores; NULL: see bpk-remote(7) */

@@ -377,6 +377,7 @@ static int open_source(struct bpk_convert *c, const char *path, struct bpk_err *
 			      c->format->divide != NULL && !c->retune &&
 			      !asks_for_packing(&c->args->encoding) &&
 			      !asks_for_slack(&c->args->encoding);
+	c->shared.audits = true;
 	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
 		return -1;
 	/* the stored order of several is not C's order */

@@ -46,14 +46,6 @@ const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out
 	return out;
 }
 
-const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT])
-{
-	out[0] = '\0';
-	for (unsigned i = 0; i < size && i < BPK_DIGEST_MAX; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
-	return out;
-}
-
 static const struct bpk_chunk_header *first_chunk(const struct bpk_info *info)
 {
 	return info->chunks.has_first ? &info->chunks.first : NULL;
@@ -239,12 +231,11 @@ static void print_metadata_fields(const struct bpk_info *info)
 
 static void print_seal(const struct bpk_info *info)
 {
-	char root[BPK_SEAL_TEXT];
+	char root[BPK_DIGEST_TEXT];
 
 	if (!info->seal.sealed)
 		return;
-	bpk_seal_print(&info->seal, root);
-	print_field("seal", root);
+	print_field("seal", bpk_seal_print(&info->seal, root));
 	print_count("generation", info->seal.generation);
 }
 
@@ -389,7 +380,7 @@ void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const stru
 	       bpk_describe_filters(header, filters),
 	       where->packed_offset == BPK_UNKNOWN
 		       ? ""
-		       : bpk_describe_digest(where->digest, info->chunks.checksum->size, digest));
+		       : bpk_digest_print(where->digest, info->chunks.checksum->size, digest));
 	if (more > 0)
 		printf("  %8s %" PRIu64 " more chunks like it\n", "", more);
 }

@@ -6,10 +6,7 @@
 
 #include "cli/transfer.h"
 
-enum {
-	BPK_FILTERS_TEXT = BPK_PREDICTION_TEXT + BPK_PIPELINE_TEXT,
-	BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1
-};
+enum { BPK_FILTERS_TEXT = BPK_PREDICTION_TEXT + BPK_PIPELINE_TEXT };
 
 /* "zstd" ("lz4" for lz4hc too where headers do not tell them apart), "stored" for chunks that hold
  * raw bytes, "zeros" and so on for special ones, "-" when there is no chunk. */
@@ -21,9 +18,6 @@ const char *bpk_describe_special(const struct bpk_chunk_header *header);
 /* "shuffle", "none", or several with commas, "predict:1" in front of them; "-" if filters have no
  * meaning for the chunk. */
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT]);
-
-/* A digest in hexadecimal, as it is stored. */
-const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT]);
 
 /* Raw bytes of an archive's content. If the chunks of an array are read as stored, with their
  * padding, the size of the array. */

@@ -113,7 +113,7 @@ static void record_chunk(const struct bpk_info *info, uint64_t number,
 		"digest",
 		info->chunks.checksum->size == 0 || where->packed_offset == BPK_UNKNOWN
 			? NULL
-			: bpk_describe_digest(where->digest, info->chunks.checksum->size, digest));
+			: bpk_digest_print(where->digest, info->chunks.checksum->size, digest));
 	if (more > 0)
 		bpk_record_u64("more_like_it", more);
 	bpk_record_item_end();

@@ -79,6 +79,7 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.chunk_limit = chunk_limit,
 		.as_stored = shared->as_stored,
 		.saves = shared->saves,
+		.audits = shared->audits,
 	};
 
 	return bpk_input_read(in, &options, err);

@@ -116,8 +116,9 @@ static const struct bpk_opt opt_seal = {
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, seal),
 	.help = "record a digest over the whole archive",
 	.more = "It covers the header, the metadata and all chunks in their order. verify tests it "
-		"and can print it; append, truncate and meta renew it; write is refused. "
-		"Bloscpack files have it, not those written into a pipe.",
+		"and can print it; append, truncate, write and meta renew it. A Bloscpack file "
+		"in a pipe and a directory of the layout bcolz have none; a sealed Bloscpack file "
+		"refuses write.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -334,8 +335,6 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	    bpk_output_suffix(shared->output) != NULL &&
 	    bpk_format_of_suffix(shared->output) == NULL)
 		return bpk_output_fail_suffix(shared->output, err);
-	if (pack->args->seal && !pack->format->seals)
-		return bpk_fail(err, BPK_USAGE, "--seal is for Bloscpack files (--format blp)");
 	if (bpk_transfer_check(shared, operands, count, err) != 0 ||
 	    check_predict(pack, err) != 0 || check_parity(pack, operands, count, err) != 0 ||
 	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||

@@ -21,7 +21,9 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_help,         NULL,
 };
 
-static const struct parity_args defaults = { .shared = { .judges = true, .as_stored = true } };
+static const struct parity_args defaults = {
+	.shared = { .judges = true, .as_stored = true, .audits = true }
+};
 
 /* ---- the archive ---- */
 

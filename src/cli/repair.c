@@ -110,6 +110,7 @@ static const struct bpk_opt *const rows[] = {
 static const struct repair_args defaults = {
 	.common = BPK_ARGS_DEFAULTS,
 	.common.shared.as_stored = true,
+	.common.shared.audits = true,
 };
 
 /* ---- telling ---- */
@@ -221,9 +222,10 @@ static int copy_chunks(struct bpk_transfer *transfer, struct bpk_err *err)
 	struct bpk_info info = *transfer->in->info;
 
 	info.stored_size = BPK_UNKNOWN;
-	info.seal = (struct bpk_seal_info){ 0 };
+	/* the seal stays, if it is right: by its chunks, which have been read then */
 	if (bpk_transfer_start_writer(transfer, transfer->format, &info, &options, err) != 0 ||
 	    bpk_transfer_run(transfer, &flow, err) != 0 ||
+	    (info.seal.sealed && bpk_input_account(transfer->in, err) != 0) ||
 	    bpk_transfer_finish_writer(transfer, err) != 0)
 		return -1;
 	return bpk_transfer_keep(transfer, err);

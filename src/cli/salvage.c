@@ -388,6 +388,8 @@ static int salvage(struct job *job, bool applies, struct bpk_err *err)
 		return fail_lost(job, "; --fill zero or skip writes the others", err);
 	if (applies && save(job, err) != 0)
 		return -1;
+	if (applies && job->found.sealed)
+		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",

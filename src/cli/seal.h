@@ -4,10 +4,8 @@
 
 #include "format/format.h"
 
-enum { BPK_SEAL_TEXT = 2 * BPK_MERKLE_SIZE + 1 };
-
-/* The root in hexadecimal. */
-void bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_SEAL_TEXT]);
+/* Print the root in hexadecimal, and return text. */
+const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGEST_TEXT]);
 
 /* Add seal_root and seal_generation to the record; null without a seal, or without info (NULL). */
 void bpk_seal_record(const struct bpk_info *info);

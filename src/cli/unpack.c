@@ -72,7 +72,7 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct unpack_args defaults;
+static const struct unpack_args defaults = { .shared.audits = true };
 
 /* ---- the work ---- */
 

@@ -1,4 +1,6 @@
 /* bpk verify: check every byte of archives. Called by main through the table of commands. */
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/verify.h"
@@ -129,19 +131,29 @@ static const struct bpk_opt *const rows[] = {
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
 static const struct bpk_verify_args defaults = {
-	.shared = { .judges = true, .as_stored = true },
+	.shared = { .judges = true, .as_stored = true, .audits = true },
 	.nknown = BPK_UNKNOWN,
 };
 
+static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
+{
+	enum { DIGITS = 2 * BPK_MERKLE_SIZE };
+
+	if (args->shared.heal && bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
+	if (args->root != NULL && (strlen(args->root) != DIGITS ||
+				   strspn(args->root, "0123456789abcdefABCDEF") != DIGITS))
+		return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits",
+				args->root, DIGITS);
+	return 0;
+}
+
 static void run_verify(void *args, char **operands, size_t count)
 {
-	const struct bpk_verify_args *verify = args;
 	struct bpk_err err = { 0 };
 
-	if (verify->shared.heal && bpk_program->team != NULL) {
-		bpk_fail(&err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
+	if (check_usage(args, &err) != 0)
 		bpk_report("verify", &err);
-	}
 	bpk_verify_all(args, operands, count);
 }
 

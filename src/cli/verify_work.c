@@ -201,14 +201,19 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
+static bool expects_seal(const struct bpk_verify_args *args)
+{
+	return args->print_root || args->root != NULL || args->min_generation > 0;
+}
+
 /* Compare the seal, which the audit has tested, with those that the user expects. */
 static int compare_seal(const struct bpk_verify_args *args, const struct bpk_input *in,
 			struct bpk_err *err)
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
-	char root[BPK_SEAL_TEXT];
+	char root[BPK_DIGEST_TEXT];
 
-	if (!args->print_root && args->root == NULL && args->min_generation == 0)
+	if (!expects_seal(args))
 		return 0;
 	bpk_seal_print(seal, root);
 	if (in->place.source != NULL && !bpk_source_seekable(in->place.source))
@@ -228,19 +233,22 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 
 static void print_root(const struct bpk_input *in)
 {
-	char root[BPK_SEAL_TEXT], line[BPK_SEAL_TEXT + 48];
+	char root[BPK_DIGEST_TEXT], line[BPK_DIGEST_TEXT + 48];
 
-	bpk_seal_print(&in->info->seal, root);
-	snprintf(line, sizeof line, "%s generation %" PRIu64, root, in->info->seal.generation);
+	snprintf(line, sizeof line, "%s generation %" PRIu64, bpk_seal_print(&in->info->seal, root),
+		 in->info->seal.generation);
 	say(in, line);
 }
 
+/* *intact: every chunk is, even if the audit fails. */
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			struct bpk_damage *damage, struct remarks *remarks, struct bpk_err *err)
+			struct bpk_damage *damage, struct remarks *remarks, bool *intact,
+			struct bpk_err *err)
 {
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
 	    verify_chunks(args, transfer, damage, err) != 0)
 		return -1;
+	*intact = true;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0 ||
@@ -325,6 +333,12 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 
 /* ---- one input ---- */
 
+/* Of an archive that is sealed, or should be, intact chunks in another order are no lost data. */
+static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_input *in)
+{
+	return in->info->seal.sealed || expects_seal(args);
+}
+
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
 static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
 {
@@ -358,10 +372,11 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	struct bpk_transfer transfer = { .shared = shared, .in = in };
 	struct remarks remarks = { .in = in, .shared = shared };
 	struct bpk_damage damage;
+	bool intact = false;
 
 	bpk_damage_init(&damage);
 	if (rc == 0)
-		rc = verify_found(args, &transfer, &damage, &remarks, err);
+		rc = verify_found(args, &transfer, &damage, &remarks, &intact, err);
 	rc = judge_by_parity(shared, in, rc, err);
 	if (rc == 0)
 		bpk_damage_drop(&damage);
@@ -369,7 +384,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
-	if (rc != 0 && in->info != NULL)
+	if (rc != 0 && in->info != NULL && !(intact && is_about_seal(args, in)))
 		add_advice(args, err);
 	if (shared->json)
 		print_record(&transfer, &damage, &remarks, err);

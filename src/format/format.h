@@ -78,8 +78,8 @@ struct bpk_array_info {
 
 /* The seal of an archive: a digest over all of it, which every change renews. */
 struct bpk_seal_info {
-	bool sealed;         /* a writer makes one; BPK_UNSUPPORTED where the format has none */
-	uint64_t generation; /* counts the changes, from 1 on; a writer takes 0 as 1 */
+	bool sealed;                   /* a writer makes one; raw files have none */
+	uint64_t generation;           /* counts the changes, from 1 on; a writer takes 0 as 1 */
 	uint8_t root[BPK_MERKLE_SIZE]; /* a reader's: as the archive claims; audit proves it */
 };
 
@@ -188,6 +188,9 @@ struct bpk_read_options {
 	bool as_stored;
 	/* Otherwise: put as few chunks together as possible, since some are damaged. */
 	bool saves;
+	/* All chunks are fetched and checked, and then comes the audit, which needs not read them
+	 * again: check notes the leaves of a seal. */
+	bool audits;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */
@@ -489,7 +492,6 @@ struct bpk_format {
 	bool array_in_metadata; /* the writer records an array there; no other place for it */
 	/* Chunk sizes may differ, and the writer stores the sizes listed in the bpk_info. */
 	bool varied_chunks;
-	bool seals; /* the writer makes a seal if bpk_info asks for it */
 	/* The reason, in words, why the chunks that from describes cannot be copied into this
 	 * format; NULL: they can. For bpk_format_obstacle, which looks at their source. */
 	const char *(*obstacle)(const struct bpk_info *from);

@@ -61,7 +61,6 @@ static const struct bpk_format bloscpack = {
 	.editor = &bpk_bloscpack_editor_ops,
 	.array_in_metadata = true,
 	.varied_chunks = true,
-	.seals = true,
 	.obstacle = obstacle_to_bloscpack,
 	.finish = bpk_bloscpack_finish,
 	.salvage = bpk_bloscpack_salvage,

@@ -29,6 +29,7 @@ struct bpk_salvage {
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
+	bool sealed;         /* traces of a seal over the whole archive were found */
 	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
 };
 

@@ -1,10 +1,10 @@
-"""KIND SEED IN OUT: manipulate a sealed Bloscpack file so that every chunk keeps its
-digest. Of KIND archives all are whole to a reader that knows no seal, or damaged."""
-import json, random, struct, sys, zlib
+"""KIND FIRST COUNT IN DIR: manipulate a sealed Bloscpack file COUNT times, into files DIR/FIRST, DIR/FIRST+1, ...,
+so that every chunk keeps its digest. They are whole to a reader that knows no seal, or damaged."""
+import json, os, random, struct, sys, zlib
 
-kind, seed, source, target = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-data = bytearray(open(source, "rb").read())
-rng = random.Random(seed)
+kind, first, count, source, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
+original = open(source, "rb").read()
+data = bytearray(original)
 META = 32
 SIZES = [0, 4, 4, 16, 20, 28, 32, 48, 64]
 nchunks = struct.unpack_from("<q", data, 16)[0]
@@ -35,59 +35,68 @@ def put_text(new):
     struct.pack_into("<I", data, META + 32 + room, zlib.adler32(raw))
 
 
-def pick_equal():
+def pick_equal(rng):
     while True:
         i, k = rng.sample(range(nchunks - 1), 2)
         if extent(i)[1] == extent(k)[1] and data[extent(i)[0]:sum(extent(i))] != data[extent(k)[0]:sum(extent(k))]:
             return extent(i)[0], extent(k)[0], extent(i)[1]
 
 
-if kind == "swap":
-    a, b, n = pick_equal()
-    data[a:a + n], data[b:b + n] = data[b:b + n], data[a:a + n]
-elif kind == "copy":
-    a, b, n = pick_equal()
-    data[a:a + n] = data[b:b + n]
-elif kind == "kind":  # digests are kept as bytes between chunks
-    data[6] = 0
-elif kind == "kind-none":  # digests are cut out, offsets follow
-    chunks = [bytes(data[extent(i)[0]:sum(extent(i)) - digest]) for i in range(nchunks)]
-    data = data[:offsets[0]]
-    data[6] = 0
-    for i, chunk in enumerate(chunks):
-        struct.pack_into("<q", data, entries + 8 * i, len(data))
-        data += chunk
-elif kind == "header":  # the header of fewer chunks, entries and chunks stay
-    cut = rng.randrange(1, nchunks)
-    struct.pack_into("<qq", data, 16, cut, spare + nchunks - cut)
-    struct.pack_into("<i", data, 12, struct.unpack_from("<i", data, 8)[0])
-elif kind == "cut":  # the last chunks are cut off without a trace
-    cut = rng.randrange(1, nchunks)
-    del data[offsets[cut]:]
-    for i in range(cut, nchunks):
-        struct.pack_into("<q", data, entries + 8 * i, -1)
-    struct.pack_into("<qq", data, 16, cut, spare + nchunks - cut)
-    struct.pack_into("<i", data, 12, struct.unpack_from("<i", data, 8)[0])
-elif kind == "behind":
-    data += rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)),
-                        bytes(data[offsets[0]:sum(extent(0))]), bytes(data)])
-elif kind == "record":
-    user = json.loads(text())
-    del user["bpk_seal"]
-    put_text(json.dumps(user))
-elif kind == "mark":
-    at = META + 24 + rng.randrange(8)
-    data[at] ^= 1 << rng.randrange(8)
-elif kind == "field":  # any field of the record
-    now = text()
-    spots = [i for i in range(now.index('"bpk_seal"') + 11, len(now)) if now[i] in "0123456789abcdef"]
-    at = rng.choice(spots)
-    put_text(now[:at] + rng.choice([c for c in "0123456789" if c != now[at]]) + now[at + 1:])
-elif kind == "metadata":
-    put_text(text().replace('"step":7', '"step":%d' % rng.choice([1, 2, 3, 8, 9])))
-elif kind == "typesize":
-    data[7] = (data[7] + rng.randrange(1, 255)) % 256
-else:
-    sys.exit("unknown kind")
-assert data != open(source, "rb").read()
-open(target, "wb").write(data)
+def manipulate(rng):
+    global data
+    if kind == "swap":
+        a, b, n = pick_equal(rng)
+        data[a:a + n], data[b:b + n] = data[b:b + n], data[a:a + n]
+    elif kind == "copy":
+        a, b, n = pick_equal(rng)
+        data[a:a + n] = data[b:b + n]
+    elif kind == "kind":  # digests are kept as bytes between chunks
+        data[6] = 0
+    elif kind == "kind-none":  # digests are cut out, offsets follow
+        chunks = [bytes(data[extent(i)[0]:sum(extent(i)) - digest]) for i in range(nchunks)]
+        data = data[:offsets[0]]
+        data[6] = 0
+        for i, chunk in enumerate(chunks):
+            struct.pack_into("<q", data, entries + 8 * i, len(data))
+            data += chunk
+    elif kind == "header":  # the header of fewer chunks, entries and chunks stay
+        cut = rng.randrange(1, nchunks)
+        struct.pack_into("<qq", data, 16, cut, spare + nchunks - cut)
+        struct.pack_into("<i", data, 12, struct.unpack_from("<i", data, 8)[0])
+    elif kind == "cut":  # the last chunks are cut off without a trace
+        cut = rng.randrange(1, nchunks)
+        del data[offsets[cut]:]
+        for i in range(cut, nchunks):
+            struct.pack_into("<q", data, entries + 8 * i, -1)
+        struct.pack_into("<qq", data, 16, cut, spare + nchunks - cut)
+        struct.pack_into("<i", data, 12, struct.unpack_from("<i", data, 8)[0])
+    elif kind == "behind":
+        data += rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)),
+                            bytes(data[offsets[0]:sum(extent(0))]), bytes(data)])
+    elif kind == "record":
+        user = json.loads(text())
+        del user["bpk_seal"]
+        put_text(json.dumps(user))
+    elif kind == "mark":
+        at = META + 24 + rng.randrange(8)
+        data[at] ^= 1 << rng.randrange(8)
+    elif kind == "field":  # any field of the record
+        now = text()
+        spots = [i for i in range(now.index('"bpk_seal"') + 11, len(now)) if now[i] in "0123456789abcdef"]
+        at = rng.choice(spots)
+        put_text(now[:at] + rng.choice([c for c in "0123456789" if c != now[at]]) + now[at + 1:])
+    elif kind == "metadata":
+        put_text(text().replace('"step":7', '"step":%d' % rng.choice([1, 2, 3, 8, 9])))
+    elif kind == "typesize":
+        data[7] = (data[7] + rng.randrange(1, 255)) % 256
+    else:
+        sys.exit("unknown kind")
+
+
+os.makedirs(target)
+for seed in range(first, first + count):
+    data = bytearray(original)
+    rng = random.Random(seed)
+    manipulate(rng)
+    assert data != original
+    open("%s/%d" % (target, seed), "wb").write(data)

@@ -203,7 +203,7 @@ static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return bpk_bloscpack_seal_walk(r, added->cut, &added->tree, err);
 }
 
-int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_seal_tree *tree,
 			   struct bpk_err *err)
 {
 	*tree = bpk_bloscpack_is_adding(e) ? e->added.tree : *e->reader->seal.tree;
@@ -259,8 +259,14 @@ int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parc
 	added->raw_size += parcel->raw_size;
 	added->last_raw = parcel->raw_size;
 	return e->reader->seal.marked
-		       ? bpk_bloscpack_tree_add(&added->tree, e->header.checksum, parcel, err)
+		       ? bpk_seal_tree_put(&added->tree, e->header.checksum, parcel, err)
 		       : 0;
+}
+
+/* True if bytes that a kill leaves behind the end are no damage: then they need no journal. */
+static bool bears_tail(const struct bpk_bloscpack_editor *e)
+{
+	return e->header.has_offsets && !e->reader->seal.marked;
 }
 
 /* Write the first chunk. The bytes that it begins to overwrite are saved in one step: all that was
@@ -270,7 +276,7 @@ static int write_first(struct bpk_bloscpack_editor *e, struct bpk_view bytes, st
 	const struct bpk_bloscpack_added *added = &e->added;
 	uint64_t below = e->ends.all - added->base;
 
-	if (below == 0 && !e->header.has_offsets && bpk_edit_need_journal(e->edit, err) != 0)
+	if (below == 0 && !bears_tail(e) && bpk_edit_need_journal(e->edit, err) != 0)
 		return -1;
 	if (added->cut + 1 < e->header.nchunks || below > e->options.journal_limit)
 		below = 0;
@@ -315,12 +321,12 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 /* ---- Finishing ---- */
 
 /*
- * Without offsets no byte may follow the last chunk. The rest of the old chunks is then saved too,
- * so that the commit can cut it off.
+ * Without offsets, or with a seal, no byte may follow the last chunk. The rest of the old chunks is
+ * then saved too, so that the commit can cut it off.
  */
 static bool leaves_rest(const struct bpk_bloscpack_editor *e)
 {
-	return !e->header.has_offsets && e->added.position < e->ends.all;
+	return !bears_tail(e) && e->added.position < e->ends.all;
 }
 
 enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor *e)

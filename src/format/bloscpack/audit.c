@@ -234,23 +234,31 @@ static void say_what_was_found(const struct audit *a)
 		    r->size - a->end, bpk_plural(r->size - a->end, "byte", "bytes"), a->end);
 }
 
+/* Test the chunks by their leaves, if all were fetched, or read them again. */
+static int audit_tree(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_seal_tree tree;
+	bool whole;
+
+	if (bpk_seal_leaves_tree(r->leaves, r->header.nchunks, &tree, &whole, err) != 0)
+		return -1;
+	if (!whole)
+		return bpk_bloscpack_seal_walk(r, BPK_UNKNOWN, NULL, err);
+	return bpk_seal_tree_equals(&tree, r->seal.tree) ? 0 : bpk_seal_refuse(err);
+}
+
 /* A sealed archive ends with its last chunk; a writer at work has begun behind it. */
 static int audit_seal(struct audit *a, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;
-	uint64_t size = bpk_source_size(r->source);
 
 	if (!r->seal.marked && !r->seal.recorded)
 		return 0;
-	if (bpk_bloscpack_seal_check(r, err) != 0 ||
-	    bpk_bloscpack_seal_walk(r, BPK_UNKNOWN, NULL, err) != 0)
+	if (bpk_bloscpack_seal_check(r, err) != 0 || audit_tree(r, err) != 0)
 		return -1;
-	if (size > a->end && !bpk_source_in_change(r->source))
-		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " %s from offset %" PRIu64
-				" on, behind the end of a sealed archive",
-				size - a->end, bpk_plural(size - a->end, "byte", "bytes"), a->end);
-	return 0;
+	return bpk_source_in_change(r->source)
+		       ? 0
+		       : bpk_seal_check_end(a->end, bpk_source_size(r->source), err);
 }
 
 /* Entries or bytes beyond the end, which no interrupted append may have left: by the header they

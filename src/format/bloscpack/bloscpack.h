@@ -264,7 +264,7 @@ struct bpk_bloscpack_reader {
 	 * writing the header. */
 	bool torn;
 	struct bpk_bloscpack_metadata metadata;
-	struct bpk_bloscpack_seal seal;   /* the record in the metadata, whose text lacks it */
+	struct bpk_seal seal;             /* the record in the metadata, whose text lacks it */
 	struct bpk_bloscpack_sizes sizes; /* the list of chunk sizes in the metadata */
 	struct bpk_array array;           /* the NumPy array in the metadata; owned */
 	uint64_t offsets_offset;
@@ -272,6 +272,9 @@ struct bpk_bloscpack_reader {
 	uint64_t end;         /* of a positional archive opened with followed; else unknown */
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */
 	struct bpk_bloscpack_offsets offsets; /* positional, or for audit */
+
+	/* Leaves of the chunks that were tested; NULL: no seal, or nothing asks for them. */
+	struct bpk_seal_leaves *leaves;
 
 	/* Of chunks read, and bytes read in advance, which copies of the reader share; both NULL:
 	 * the source cannot change. */
@@ -401,7 +404,7 @@ struct bpk_bloscpack_expected {
 /* For a sealed archive, before finish: replace the metadata by text, which must fit into the
  * section that was written; and test that the chunks put are those of tree (BPK_CORRUPT). */
 int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_err *err);
-int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
 				 struct bpk_err *err);
 
 /* bpk_writer_ops.open for a draft that seeks. If info has no counts, expected (may be NULL) decides

@@ -204,8 +204,7 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 
 	if (bpk_parcel_seal(e->header.checksum, parcel, err) != 0)
 		return -1;
-	return e->reader->seal.marked ? bpk_bloscpack_seal_digest(e->header.checksum, parcel, err)
-				      : 0;
+	return e->reader->seal.marked ? bpk_seal_digest(e->header.checksum, parcel, err) : 0;
 }
 
 /* Put a chunk that did not fit into the draft. */
@@ -271,7 +270,7 @@ static int make_metadata(struct bpk_bloscpack_editor *e, const struct bpk_bloscp
 			 struct bpk_buf *text, struct bpk_err *err)
 {
 	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
-	struct bpk_bloscpack_tree tree;
+	struct bpk_seal_tree tree;
 	struct bpk_buf plain = { 0 };
 	int rc = bpk_bloscpack_text_make(e, &plain, err);
 

@@ -32,7 +32,7 @@ struct bpk_bloscpack_added {
 	uint64_t last_raw;                /* of the chunk before the next one */
 	uint64_t chunk_size;              /* of all but the last; unknown: any */
 	unsigned typesize;                /* of the archive's first chunk, if it was put; or 0 */
-	struct bpk_bloscpack_tree tree;   /* of a sealed archive: kept and added chunks */
+	struct bpk_seal_tree tree;        /* of a sealed archive: kept and added chunks */
 	bool entries_written;             /* some spare entries were written */
 	struct bpk_bloscpack_batch batch; /* entries that are not in the file yet */
 };
@@ -118,7 +118,7 @@ int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parc
 			   size_t size, struct bpk_err *err);
 
 /* The tree of all chunks after the change, which adds or does not. */
-int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_seal_tree *tree,
 			   struct bpk_err *err);
 
 int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,

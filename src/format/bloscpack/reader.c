@@ -18,7 +18,8 @@ static void reader_close(void *reader)
 	bpk_bloscpack_marks_free(r->marks);
 	bpk_bloscpack_ahead_free(r->ahead);
 	bpk_bloscpack_metadata_clear(&r->metadata);
-	bpk_bloscpack_seal_clear(&r->seal);
+	bpk_seal_clear(&r->seal);
+	bpk_seal_leaves_free(r->leaves);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
 	free(r);
@@ -47,6 +48,8 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 			rc = bpk_bloscpack_ahead_new(&r->ahead, err);
 		if (rc == 0)
 			rc = bpk_bloscpack_open_parts(r, err);
+		if (rc == 0 && r->options.audits && r->seal.tree != NULL)
+			rc = bpk_seal_leaves_new(NULL, NULL, &r->leaves, err);
 		bpk_source_release(r->source);
 	}
 	if (rc != 0) {
@@ -146,7 +149,9 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 	if (bpk_checksum_check(r->header.checksum, chunk, parcel->packed.data + parcel->packed_size,
 			       err) != 0)
 		return bpk_bloscpack_chunk_subject(err, parcel->number, parcel->packed_offset);
-	return 0;
+	return r->leaves == NULL
+		       ? 0
+		       : bpk_seal_leaves_bring(r->leaves, r->header.checksum, parcel, err);
 }
 
 /* ---- Locating ---- */

@@ -254,7 +254,7 @@ out:
 /* The writer makes the new seal: of the latest metadata, and of the right chunks alone. */
 static int reseal(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
-	struct bpk_bloscpack_tree tree;
+	struct bpk_seal_tree tree;
 	struct bpk_buf text = { 0 };
 	int rc = bpk_bloscpack_add_tree(e, &tree, err);
 

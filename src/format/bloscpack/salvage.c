@@ -405,6 +405,32 @@ static int number(struct search *s, struct bpk_salvage *salvage, struct bpk_err 
 	return 0;
 }
 
+/* ---- The whole ---- */
+
+static bool holds(const struct bpk_buf *front, const void *bytes, size_t size)
+{
+	return memmem(front->data, front->size, bytes, size) != NULL;
+}
+
+/* Look for the mark of a seal, or its record, before the chunks. */
+static int find_seal(struct bpk_source *source, struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	enum { MOST = 64 << 10 };
+	static const char record[] = "\"" BPK_SEAL_NAME "\":{";
+	struct bpk_buf front = { 0 };
+	int rc = bpk_buf_resize(&front, MOST, err);
+
+	if (rc == 0)
+		rc = bpk_source_read_at(source, 0, bpk_span(front.data, MOST), &front.size, err);
+	if (rc == 0 && salvage->count > 0)
+		front.size = (size_t)bpk_min_u64(front.size, salvage->all[0].offset);
+	salvage->sealed =
+		rc == 0 && (holds(&front, bpk_bloscpack_seal_mark, BPK_BLOSCPACK_SEAL_MARK_SIZE) ||
+			    holds(&front, record, sizeof record - 1));
+	bpk_buf_clear(&front);
+	return rc;
+}
+
 int bpk_bloscpack_salvage(struct bpk_source *source, struct bpk_salvage *salvage,
 			  struct bpk_err *err)
 {
@@ -426,6 +452,8 @@ int bpk_bloscpack_salvage(struct bpk_source *source, struct bpk_salvage *salvage
 		drop_others(&s, salvage);
 	if (rc == 0 && salvage->count > 0)
 		rc = number(&s, salvage, err);
+	if (rc == 0)
+		rc = find_seal(source, salvage, err);
 	bpk_chunk_ctx_free(s.ctx);
 	bpk_buf_clear(&s.window);
 	bpk_buf_clear(&s.chunk);

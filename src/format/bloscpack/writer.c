@@ -9,110 +9,18 @@
  *
  * On a draft that seeks the header is written last.
  */
-#include "format/bloscpack/bloscpack.h"
+#include "format/bloscpack/writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-	RESERVED = 1024,         /* entries if the number of chunks is not known */
-	MOVE_PIECE = 1 << 20,    /* bytes moved at a time */
-	SPARE_FACTOR = 10,       /* spare entries for each chunk; "Defaults of the blpk tool" */
-	SPARE_LEAST = 10,        /* fewest spare entries */
-	SPARE_MOST = 65536,      /* 512 KiB of entries, unless there are more chunks than that */
-	RAW_PER_SPARE = 1 << 17, /* keeps the spare entries under 0.01% of the raw bytes */
-};
-
-/* Owned by one thread, except for header and draft, which are fixed after open. */
-struct writer {
-	struct bpk_draft *draft;
-	bool seekable;
-	bool sized;            /* nchunks was known at open and is in the header */
-	bool reserved;         /* the entries were estimated at open */
-	uint64_t append_space; /* asked for; BPK_UNKNOWN: the default */
-	uint64_t announced;    /* raw size; may be unknown */
-	struct bpk_bloscpack_header header;
-	uint64_t offsets_offset;
-	uint64_t slots; /* entries in the file */
-	uint64_t data_offset;
-	uint64_t position; /* offset of the next chunk */
-	uint64_t nchunks;  /* put so far */
-	uint64_t raw_size; /* put so far */
-	uint64_t last_raw;
-	struct bpk_bloscpack_batch batch;
-	/* for a seal; generation 0: none */
-	uint64_t generation;
-	struct bpk_bloscpack_tree tree;               /* of the chunks put so far */
-	struct bpk_buf text;                          /* the metadata without the record */
-	uint8_t section[BPK_BLOSCPACK_METADATA_SIZE]; /* the header of their section */
-};
-
-static int write_next(struct writer *w, struct bpk_view bytes, struct bpk_err *err)
+static int write_next(struct bpk_bloscpack_writer *w, struct bpk_view bytes, struct bpk_err *err)
 {
 	int rc = w->seekable ? bpk_draft_write_at(w->draft, w->position, bytes, err)
 			     : bpk_draft_write(w->draft, bytes, err);
 
 	w->position += bytes.size;
 	return rc;
-}
-
-/* ---- Offset entries ---- */
-
-/*
- * Ten spare entries for every chunk as in blpk, never fewer than ten, bounded by a fraction of the
- * raw bytes, and by SPARE_MOST or the number of chunks.
- */
-static uint64_t default_space(uint64_t nchunks, uint64_t raw_size)
-{
-	uint64_t space = bpk_max_u64(nchunks, SPARE_MOST);
-
-	if (nchunks < space / SPARE_FACTOR)
-		space = SPARE_FACTOR * nchunks;
-	if (raw_size != BPK_UNKNOWN)
-		space = bpk_min_u64(space, raw_size / RAW_PER_SPARE);
-	return bpk_max_u64(space, SPARE_LEAST);
-}
-
-static uint64_t wanted_space(const struct writer *w, uint64_t nchunks, uint64_t raw_size)
-{
-	return w->append_space != BPK_UNKNOWN ? w->append_space : default_space(nchunks, raw_size);
-}
-
-static int flush_batch(struct writer *w, struct bpk_err *err)
-{
-	struct bpk_view bytes = bpk_bloscpack_batch_view(&w->batch);
-	uint64_t at = w->offsets_offset + w->batch.first * BPK_BLOSCPACK_ENTRY_SIZE;
-
-	if (bytes.size > 0 && bpk_draft_write_at(w->draft, at, bytes, err) != 0)
-		return -1;
-	bpk_bloscpack_batch_start(&w->batch, w->batch.first + w->batch.n);
-	return 0;
-}
-
-static int add_entry(struct writer *w, uint64_t offset, struct bpk_err *err)
-{
-	if (w->batch.n == BPK_BLOSCPACK_BATCH && flush_batch(w, err) != 0)
-		return -1;
-	bpk_bloscpack_batch_add(&w->batch, offset);
-	return 0;
-}
-
-/* Record the entry of a chunk just put. Without a known count only the first entries are kept,
- * since their values may still change; the others are found later by walking. */
-static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
-{
-	if (!w->header.has_offsets || (!w->sized && w->batch.n == BPK_BLOSCPACK_BATCH))
-		return 0;
-	return add_entry(w, offset, err);
-}
-
-/* Fill the remaining entries with -1. */
-static int write_spares(struct writer *w, struct bpk_err *err)
-{
-	for (uint64_t i = w->batch.first + w->batch.n; i < w->slots; i++)
-		if (add_entry(w, UINT64_MAX, err) != 0)
-			return -1;
-	return flush_batch(w, err);
 }
 
 /* ---- Opening ---- */
@@ -129,7 +37,7 @@ static int check_info(const struct bpk_info *info, struct bpk_err *err)
 }
 
 /* Set the header from the data that info announces. */
-static void announce(struct writer *w, const struct bpk_info *info)
+static void announce(struct bpk_bloscpack_writer *w, const struct bpk_info *info)
 {
 	struct bpk_bloscpack_header *h = &w->header;
 	struct bpk_sized last;
@@ -154,41 +62,9 @@ static void announce(struct writer *w, const struct bpk_info *info)
 	w->sized = h->nchunks != BPK_UNKNOWN;
 }
 
-/* expected: NULL, or the least number of chunks if the archive is not sized. */
-static int plan_offsets(struct writer *w, const struct bpk_write_options *options,
-			const struct bpk_bloscpack_expected *expected, struct bpk_err *err)
-{
-	struct bpk_bloscpack_header *h = &w->header;
-	uint64_t most = INT64_MAX / BPK_BLOSCPACK_ENTRY_SIZE / 2;
-
-	h->has_offsets = w->seekable && !options->no_offsets;
-	w->append_space = options->append_space;
-	if (!h->has_offsets)
-		return 0;
-	if (w->append_space != BPK_UNKNOWN && w->append_space > most)
-		return bpk_fail(err, BPK_USAGE,
-				"append space of %" PRIu64 " chunks, at most %" PRIu64
-				" are possible",
-				w->append_space, most);
-	if (w->sized && h->nchunks > most)
-		return bpk_fail(err, BPK_LIMIT,
-				"%" PRIu64 " chunks, at most %" PRIu64 " are possible", h->nchunks,
-				most);
-	w->slots = RESERVED;
-	w->reserved = expected != NULL;
-	if (w->reserved)
-		w->slots =
-			expected->nchunks + wanted_space(w, expected->nchunks, expected->raw_size);
-	if (w->sized) {
-		h->append_space = wanted_space(w, h->nchunks, w->announced);
-		w->slots = h->nchunks + h->append_space;
-	}
-	return 0;
-}
-
 /* section: the metadata section, made from info if it is empty. */
-static int write_front(struct writer *w, const struct bpk_info *info, struct bpk_view section,
-		       struct bpk_err *err)
+static int write_front(struct bpk_bloscpack_writer *w, const struct bpk_info *info,
+		       struct bpk_view section, struct bpk_err *err)
 {
 	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
 	struct bpk_buf metadata = { 0 };
@@ -217,7 +93,7 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 
 static void writer_close(void *writer)
 {
-	struct writer *w = writer;
+	struct bpk_bloscpack_writer *w = writer;
 
 	if (w == NULL)
 		return;
@@ -226,7 +102,7 @@ static void writer_close(void *writer)
 }
 
 /* The root is written last, in front. */
-static int check_seal(const struct writer *w, struct bpk_err *err)
+static int check_seal(const struct bpk_bloscpack_writer *w, struct bpk_err *err)
 {
 	if (w->generation == 0 || w->seekable)
 		return 0;
@@ -239,7 +115,7 @@ int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *i
 			       const struct bpk_bloscpack_expected *expected, void **writer,
 			       struct bpk_err *err)
 {
-	struct writer *w = bpk_calloc(1, sizeof *w, err);
+	struct bpk_bloscpack_writer *w = bpk_calloc(1, sizeof *w, err);
 	struct bpk_view section = expected != NULL ? expected->section : bpk_view(NULL, 0);
 
 	*writer = NULL;
@@ -253,7 +129,7 @@ int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *i
 	/* without the counts, chunks may be read back and moved at the end */
 	if ((w->seekable && !w->sized && bpk_draft_reread(draft, err) != 0) ||
 	    check_seal(w, err) != 0 || check_info(info, err) != 0 ||
-	    plan_offsets(w, options, expected, err) != 0 ||
+	    bpk_bloscpack_entries_plan(w, options, expected, err) != 0 ||
 	    write_front(w, info, section, err) != 0) {
 		writer_close(w);
 		return -1;
@@ -272,11 +148,11 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 
 static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	const struct writer *w = writer;
+	const struct bpk_bloscpack_writer *w = writer;
 
 	if (bpk_parcel_seal(w->header.checksum, parcel, err) != 0)
 		return -1;
-	return w->generation > 0 ? bpk_bloscpack_seal_digest(w->header.checksum, parcel, err) : 0;
+	return w->generation > 0 ? bpk_seal_digest(w->header.checksum, parcel, err) : 0;
 }
 
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
@@ -292,7 +168,8 @@ int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct b
 
 /* Check that the chunk agrees with the header. If the counts are unknown, the header can still
  * change: its chunk size then becomes unknown. */
-static int check_order(struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
+static int check_order(struct bpk_bloscpack_writer *w, const struct bpk_parcel *parcel,
+		       struct bpk_err *err)
 {
 	uint64_t chunk_size = w->header.chunk_size;
 	bool uneven =
@@ -315,7 +192,7 @@ static int check_order(struct writer *w, const struct bpk_parcel *parcel, struct
 
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	struct writer *w = writer;
+	struct bpk_bloscpack_writer *w = writer;
 	uint64_t here = w->position;
 	size_t size = parcel->packed_size + w->header.checksum->size;
 
@@ -326,11 +203,10 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		return -1;
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", w->nchunks);
-	if (w->generation > 0 &&
-	    bpk_bloscpack_tree_add(&w->tree, w->header.checksum, parcel, err) != 0)
+	if (w->generation > 0 && bpk_seal_tree_put(&w->tree, w->header.checksum, parcel, err) != 0)
 		return -1;
 	if (write_next(w, bpk_view(parcel->packed.data, size), err) != 0 ||
-	    note_chunk(w, here, err) != 0)
+	    bpk_bloscpack_entries_note(w, here, err) != 0)
 		return -1;
 	w->nchunks++;
 	w->raw_size += parcel->raw_size;
@@ -341,7 +217,7 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 /* Every chunk is written as it is; entries that are found by walking need its header. */
 static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *parcel, bool all_there)
 {
-	const struct writer *w = writer;
+	const struct bpk_bloscpack_writer *w = writer;
 
 	(void)parcel;
 	(void)all_there;
@@ -350,80 +226,8 @@ static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *par
 
 /* ---- Finishing ---- */
 
-/* Move the chunks to the end of the offsets section, the last bytes first, so that no byte is
- * overwritten before it is read. */
-static int move_chunks(struct writer *w, uint64_t to, struct bpk_err *err)
-{
-	uint64_t left = w->position - w->data_offset;
-	struct bpk_buf piece = { 0 };
-	int rc = bpk_buf_reserve(&piece, MOVE_PIECE, err);
-
-	while (rc == 0 && left > 0) {
-		size_t n = (size_t)bpk_min_u64(MOVE_PIECE, left);
-
-		left -= n;
-		rc = bpk_draft_read_at(w->draft, w->data_offset + left, bpk_span(piece.data, n),
-				       err);
-		if (rc == 0)
-			rc = bpk_draft_write_at(w->draft, to + left, bpk_view(piece.data, n), err);
-	}
-	bpk_buf_clear(&piece);
-	return rc;
-}
-
-/* Add the entries that were not kept: each chunk ends where the next begins. */
-static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number,
-			      struct bpk_err *err)
-{
-	uint8_t head[BPK_CHUNK_HEADER_SIZE];
-	struct bpk_chunk_header chunk;
-
-	while (number < w->nchunks) {
-		if (bpk_draft_read_at(w->draft, offset, bpk_span(head, sizeof head), err) != 0 ||
-		    bpk_chunk_header_read_plain(bpk_view(head, sizeof head), &chunk, err) != 0)
-			return -1;
-		offset += chunk.packed_size + (uint64_t)w->header.checksum->size;
-		if (++number < w->nchunks && add_entry(w, offset, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Entries that the file needs: if they were reserved by an estimate, some may have been used up. */
-static uint64_t needed_slots(const struct writer *w)
-{
-	bool some_left = w->reserved && w->append_space == BPK_UNKNOWN && w->slots >= w->nchunks &&
-			 w->slots - w->nchunks >= SPARE_LEAST;
-
-	return some_left ? w->slots : w->nchunks + wanted_space(w, w->nchunks, w->raw_size);
-}
-
-/* With the number of chunks known: decide the number of entries, never fewer than reserved, make
- * room for them, and fill in all entries of chunks. */
-static int complete_offsets(struct writer *w, struct bpk_err *err)
-{
-	uint64_t needed = needed_slots(w);
-	uint64_t slots = bpk_max_u64(needed, w->slots);
-	uint64_t to = w->offsets_offset + slots * BPK_BLOSCPACK_ENTRY_SIZE;
-	uint64_t last;
-
-	if (to != w->data_offset && move_chunks(w, to, err) != 0)
-		return -1;
-	for (unsigned i = 0; i < w->batch.n; i++) {
-		uint8_t *entry = w->batch.bytes + i * (size_t)BPK_BLOSCPACK_ENTRY_SIZE;
-
-		bpk_put_le64(entry, bpk_get_le64(entry) - w->data_offset + to);
-	}
-	w->position = w->position - w->data_offset + to;
-	w->data_offset = to;
-	w->slots = slots;
-	w->header.append_space = slots - w->nchunks;
-	last = bpk_get_le64(w->batch.bytes + (w->batch.n - 1) * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
-	return add_walked_entries(w, last, w->batch.n - 1, err);
-}
-
 /* Write an empty chunk: the end marker, or the only chunk of an empty input. */
-static int write_empty_chunk(struct writer *w, struct bpk_err *err)
+static int write_empty_chunk(struct bpk_bloscpack_writer *w, struct bpk_err *err)
 {
 	struct bpk_parcel parcel = { 0 };
 	uint64_t here = w->position;
@@ -432,14 +236,14 @@ static int write_empty_chunk(struct writer *w, struct bpk_err *err)
 	if (rc == 0)
 		rc = write_next(w, bpk_buf_view(&parcel.packed), err);
 	if (rc == 0)
-		rc = note_chunk(w, here, err);
+		rc = bpk_bloscpack_entries_note(w, here, err);
 	if (rc == 0 && w->generation > 0)
-		rc = bpk_bloscpack_tree_add(&w->tree, w->header.checksum, &parcel, err);
+		rc = bpk_seal_tree_put(&w->tree, w->header.checksum, &parcel, err);
 	bpk_buf_clear(&parcel.packed);
 	return rc;
 }
 
-static int check_total(const struct writer *w, struct bpk_err *err)
+static int check_total(const struct bpk_bloscpack_writer *w, struct bpk_err *err)
 {
 	if (w->announced != BPK_UNKNOWN && w->raw_size != w->announced)
 		return bpk_fail(err, BPK_FAILED,
@@ -453,7 +257,7 @@ static int check_total(const struct writer *w, struct bpk_err *err)
 }
 
 /* Put the record into the metadata that were written. */
-static int write_seal(struct writer *w, const uint8_t *header, struct bpk_err *err)
+static int write_seal(struct bpk_bloscpack_writer *w, const uint8_t *header, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 }, front = { 0 };
 	struct bpk_bloscpack_metadata m = { 0 };
@@ -482,29 +286,27 @@ out:
 
 int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_err *err)
 {
-	struct writer *w = writer;
+	struct bpk_bloscpack_writer *w = writer;
 
 	w->text.size = 0;
 	return bpk_buf_append(&w->text, text, err);
 }
 
-int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_bloscpack_tree *tree,
+int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
 				 struct bpk_err *err)
 {
-	const struct writer *w = writer;
+	const struct bpk_bloscpack_writer *w = writer;
 
-	return bpk_bloscpack_tree_equals(&w->tree, tree) ? 0 : bpk_bloscpack_seal_refuse(err);
+	return bpk_seal_tree_equals(&w->tree, tree) ? 0 : bpk_seal_refuse(err);
 }
 
 /* Write the entries, and last the header with the final counts. */
-static int finish_seekable(struct writer *w, struct bpk_err *err)
+static int finish_seekable(struct bpk_bloscpack_writer *w, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &w->header;
 	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
 
-	if (h->has_offsets && !w->sized && complete_offsets(w, err) != 0)
-		return -1;
-	if (h->has_offsets && write_spares(w, err) != 0)
+	if (bpk_bloscpack_entries_finish(w, err) != 0)
 		return -1;
 	h->nchunks = w->nchunks;
 	h->last_chunk_size = w->last_raw;
@@ -518,7 +320,7 @@ static int finish_seekable(struct writer *w, struct bpk_err *err)
 
 static int writer_finish(void *writer, struct bpk_err *err)
 {
-	struct writer *w = writer;
+	struct bpk_bloscpack_writer *w = writer;
 	bool empty = w->nchunks == 0 && (w->sized ? w->announced == 0 : w->seekable);
 
 	if (empty || (!w->sized && !w->seekable)) {

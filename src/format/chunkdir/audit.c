@@ -3,7 +3,7 @@
  * superchunk, their number, the digests in sizes, and other files in the directory. Called through
  * the row of reader.c.
  */
-#include "format/chunkdir/meta.h"
+#include "format/chunkdir/seal.h"
 
 #include "format/bloscpack/bloscpack.h"
 
@@ -125,11 +125,24 @@ static int audit_chunks(struct audit *a, struct bpk_chunkdir_file *file, struct 
 	return 0;
 }
 
+/* The root of a seal has one checksum for all. */
+static int check_checksum(const struct audit *a, const struct bpk_chunkdir_file *file,
+			  struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = a->reader->info.chunks.checksum;
+
+	if (!a->reader->set.seal.marked || file->info->chunks.checksum == checksum)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "its checksum is %s, the first file's %s",
+			file->info->chunks.checksum->name, checksum->name);
+}
+
 static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bpk_err *err)
 {
 	a->file = file->name;
 	if (blp->audit(file->reader, remark_on_file, a, err) != 0 ||
-	    audit_chunks(a, file, err) != 0 || bpk_chunkdir_file_check_end(file, err) != 0)
+	    audit_chunks(a, file, err) != 0 || bpk_chunkdir_file_check_end(file, err) != 0 ||
+	    check_checksum(a, file, err) != 0)
 		return bpk_err_subject(err, "%s", file->name);
 	if (file->tail > 0)
 		bpk_remark(&a->to, "%s: %" PRIu64 " zeros after its chunk", file->name, file->tail);
@@ -328,6 +341,8 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
 		rc = audit_columns(&a, err);
 	bpk_buf_clear(&a.packed);
+	if (rc == 0)
+		rc = bpk_chunkdir_seal_audit(r, err);
 	if (rc == 0 && bpk_dir_lists(r->dir))
 		rc = list(&a, "");
 	else if (rc == 0)
@@ -362,6 +377,7 @@ int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bp
 		if (rc != 0)
 			break;
 		rc = audit_all(now, remark, arg, &found);
+		r->info.seal = ops->info(now)->seal;
 	}
 	if (now != reader && now != NULL)
 		ops->close(now);

@@ -15,7 +15,7 @@
 #ifndef BPK_FORMAT_CHUNKDIR_H
 #define BPK_FORMAT_CHUNKDIR_H
 
-#include "format/format.h"
+#include "format/sealed.h"
 
 /* "Validation checklist" */
 enum {
@@ -149,7 +149,10 @@ struct bpk_chunkdir {
 		 * NULL. */
 		const char *name;
 	} attributes;
-	uint64_t meta_size;  /* bytes of all meta files */
+	struct bpk_buf record;                   /* of a seal, as sizes has it; empty: none */
+	struct bpk_seal seal;                    /* as claimed, not tested; not of a bcolz table */
+	uint8_t storage_digest[BPK_MERKLE_SIZE]; /* SHA-256 of storage, where seal is not empty */
+	uint64_t meta_size;                      /* bytes of all meta files */
 	uint64_t sizes_seen; /* state of all sizes read (meta.h); also set by a failed load */
 };
 

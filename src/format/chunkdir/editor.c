@@ -73,6 +73,7 @@ static void end(struct bpk_chunkdir_editor *e)
 	e->old = NULL;
 	bpk_chunkdir_output_close(&e->output);
 	bpk_buf_clear(&e->attributes.text);
+	bpk_seal_growth_clear(&e->seal);
 }
 
 static void editor_close(void *editor)
@@ -135,6 +136,46 @@ static void *editor_reader(void *editor)
 	return ((struct bpk_chunkdir_editor *)editor)->reader;
 }
 
+/* ---- The seal ---- */
+
+static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = arg;
+
+	return bpk_chunkdir_seal_walk(e->reader, all, err);
+}
+
+/* Before a change: continue the seal, which must be right. */
+static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	const struct bpk_seal *seal = &e->set.seal;
+
+	if (e->seal.generation > 0 || (!seal->marked && !seal->recorded))
+		return 0;
+	if (bpk_tree_is_remote(e->tree))
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"has a seal, which is not renewed in a store; \"bpk convert URL "
+				"NAME\" makes a local copy");
+	if (bpk_chunkdir_seal_check(e->reader, err) != 0)
+		return -1;
+	e->seal = (struct bpk_seal_growth){
+		.generation = seal->generation + 1, .base = *seal->tree, .recall = recall, .arg = e
+	};
+	return 0;
+}
+
+static int note_leaf(struct bpk_chunkdir_editor *e, const struct bpk_parcel *parcel,
+		     struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (e->seal.generation == 0)
+		return 0;
+	if (bpk_chunkdir_seal_leaf(&e->set, parcel, leaf, err) != 0)
+		return -1;
+	return bpk_seal_growth_set(&e->seal, parcel->number, leaf, err);
+}
+
 /* ---- Chunks ---- */
 
 static int check_changeable(const struct bpk_chunkdir_editor *e, struct bpk_err *err)
@@ -156,7 +197,7 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
 
-	if (check_changeable(e, err) != 0)
+	if (check_changeable(e, err) != 0 || begin_seal(e, err) != 0)
 		return -1;
 	if (e->grows_with_table)
 		return bpk_fail(err, BPK_FAILED,
@@ -170,7 +211,7 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	e->cut.expected = BPK_UNKNOWN;
 	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.chunks.last_size
 							       : bpk_chunkdir_full(e);
-	return 0;
+	return bpk_seal_growth_cut(&e->seal, nchunks, err);
 }
 
 /* With the number of chunks known, a new superchunk gets its final size and is not moved later. */
@@ -211,8 +252,9 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 
 	if (parcel->raw_size == 0)
 		return 0;
-	if (check_changeable(e, err) != 0 || check_turn(e, parcel, err) != 0 ||
-	    bpk_chunkdir_need_output(e, err) != 0)
+	if (check_changeable(e, err) != 0 || begin_seal(e, err) != 0 ||
+	    check_turn(e, parcel, err) != 0 || bpk_chunkdir_need_output(e, err) != 0 ||
+	    note_leaf(e, parcel, err) != 0)
 		return -1;
 	e->changed = true;
 	for (size_t i = 0; i < e->set.ncolumns; i++)
@@ -266,6 +308,8 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	int rc = -1;
 
 	bpk_buf_clear(&e->attributes.text);
+	if (begin_seal(e, err) != 0)
+		return -1;
 	if (e->set.attributes.damage.kind != BPK_OK)
 		return bpk_fail(err, e->set.attributes.damage.kind, "%s",
 				e->set.attributes.damage.text);
@@ -290,7 +334,9 @@ static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 {
 	bool was_open = e->info.chunks.last_size < bpk_chunkdir_full(e);
 
-	if (!e->changed || !e->cut.made || e->attributes.changed || e->set.is_table)
+	/* a seal is of one state alone: its files get their names in one step */
+	if (!e->changed || !e->cut.made || e->attributes.changed || e->set.is_table ||
+	    e->seal.generation > 0)
 		return false;
 	if (bpk_chunkdir_new_raw_size(e) < e->info.raw_size)
 		return e->next <= e->cut.kept + 1;

@@ -6,6 +6,7 @@
 #define BPK_FORMAT_CHUNKDIR_EDITOR_H
 
 #include "format/chunkdir/output.h"
+#include "format/chunkdir/seal.h"
 
 /* A committed data file that is being replaced. */
 struct bpk_chunkdir_old {
@@ -43,6 +44,7 @@ struct bpk_chunkdir_editor {
 		bool changed;
 		struct bpk_buf text;
 	} attributes;
+	struct bpk_seal_growth seal; /* begun by the first change of a sealed dataset */
 };
 
 /* Raw bytes of a full chunk. */

@@ -87,6 +87,9 @@ static const char *unprotected(const struct bpk_chunkdir_reader *r)
 {
 	const struct bpk_chunkdir *set = &r->set;
 
+	if (set->seal.recorded)
+		return "the headers of the data files and a return to an earlier state with its "
+		       "seal";
 	if (set->sizes.digests.given)
 		return set->sizes.digests.has_attributes ? FILES : "the attributes, " FILES;
 	if (set->is_table && set->columns[0].digests.given)
@@ -120,6 +123,9 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	for (size_t i = 0; i < set->ncolumns; i++)
 		info->directory.nfiles += set->columns[i].nfiles;
 	info->pending = bpk_dir_pending(r->dir);
+	info->seal.sealed = set->seal.recorded || set->seal.marked;
+	info->seal.generation = set->seal.generation;
+	memcpy(info->seal.root, set->seal.root, sizeof info->seal.root);
 	if (fill_metadata(r, err) != 0 || look_at_first_file(r, err) != 0)
 		return -1;
 	info->unprotected = unprotected(r);

@@ -23,6 +23,8 @@ void bpk_chunkdir_clear(struct bpk_chunkdir *set)
 	free(set->columns);
 	bpk_array_clear(&set->array);
 	bpk_buf_clear(&set->attributes.text);
+	bpk_buf_clear(&set->record);
+	bpk_seal_clear(&set->seal);
 	*set = (struct bpk_chunkdir){ 0 };
 }
 

@@ -101,6 +101,20 @@ static int load_storage(const char *path, struct bpk_view text, struct meta *met
 	return 0;
 }
 
+/* Note the mark of a seal, and the digest of storage for its root. */
+static int note_storage(struct bpk_view text, struct bpk_chunkdir *set, struct bpk_err *err)
+{
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	set->seal.marked = bpk_json_member(text, BPK_SEAL_NAME).size > 0;
+	if (!set->seal.marked)
+		return 0;
+	if (bpk_checksum_compute(bpk_checksum_find("sha256"), text, digest, err) != 0)
+		return -1;
+	memcpy(set->storage_digest, digest, sizeof set->storage_digest);
+	return 0;
+}
+
 static int load_meta(struct bpk_dir *dir, const char *home, bool no_check, struct meta *meta,
 		     struct bpk_chunkdir *set, struct bpk_err *err)
 {
@@ -116,11 +130,17 @@ static int load_meta(struct bpk_dir *dir, const char *home, bool no_check, struc
 		bpk_err_subject(err, "%s", (char *)path.data);
 		goto out;
 	}
+	set->record.size = 0;
+	if (bpk_buf_append(&set->record, bpk_json_member(bpk_buf_view(&text), BPK_SEAL_NAME),
+			   err) != 0)
+		goto out;
 	if (bpk_chunkdir_path(home, "meta/storage", &path, err) != 0 ||
 	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
 		goto out;
 	set->meta_size += text.size;
 	rc = load_storage((char *)path.data, bpk_buf_view(&text), meta, err);
+	if (rc == 0)
+		rc = note_storage(bpk_buf_view(&text), set, err);
 out:
 	bpk_buf_clear(&path);
 	bpk_buf_clear(&text);
@@ -141,7 +161,7 @@ static int check_nbytes(const char *home, const struct bpk_chunkdir_sizes *sizes
 
 /* ---- Attributes ---- */
 
-static struct bpk_view trimmed(struct bpk_view text)
+struct bpk_view bpk_chunkdir_trimmed(struct bpk_view text)
 {
 	static const char spaces[] = " \t\r\n";
 
@@ -194,7 +214,7 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 		return 0;
 	}
 	set->attributes.has_members = bpk_json_next(text, &(size_t){ 0 }, &key, &value);
-	text = trimmed(text);
+	text = bpk_chunkdir_trimmed(text);
 	memmove(set->attributes.text.data, text.data, text.size);
 	set->attributes.text.size = text.size;
 	return 0;
@@ -277,6 +297,8 @@ static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *s
 			goto out;
 	}
 	rc = bpk_chunkdir_count(set, err);
+	if (rc == 0 && set->record.size > 0)
+		rc = bpk_seal_take(bpk_buf_view(&set->record), set->nchunks, &set->seal, err);
 out:
 	bpk_chunkdir_storage_clear(&meta.storage);
 	return rc;

@@ -27,6 +27,9 @@ int bpk_chunkdir_read(struct bpk_dir *dir, const char *name, uint64_t limit, str
 int bpk_chunkdir_path(const char *home, const char *name, struct bpk_buf *path,
 		      struct bpk_err *err);
 
+/* A text without white space at its ends. */
+struct bpk_view bpk_chunkdir_trimmed(struct bpk_view text);
+
 /* Test that text is one JSON object, with NaN and the like only in the member dflt. */
 int bpk_chunkdir_check_object(struct bpk_view text, struct bpk_err *err);
 
@@ -106,6 +109,7 @@ struct bpk_chunkdir_reader {
 	struct bpk_dir_moment moment; /* before the meta files were read */
 	struct bpk_source *sizes;     /* the first file of that name, open since; NULL: fixed */
 	char *sizes_name;
+	struct bpk_seal_leaves *leaves; /* of parcels that were checked; NULL: not wanted */
 };
 
 /* Set info and described from set and files. */

@@ -2,7 +2,7 @@
  * The reader of chunked directories, whose row is in formats.c: finds chunks by their numbers, in
  * files that are opened on demand ("Reading algorithm").
  */
-#include "format/chunkdir/meta.h"
+#include "format/chunkdir/seal.h"
 
 #include "format/bloscpack/bloscpack.h"
 
@@ -269,11 +269,23 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	return 0;
 }
 
+static int bring_leaf(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+		      struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (bpk_chunkdir_seal_leaf(&r->set, parcel, leaf, err) != 0)
+		return -1;
+	return bpk_seal_leaves_set(r->leaves, parcel->number, leaf, err);
+}
+
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_reader *r = reader;
 
-	return (r->set.has_columns ? check_records : check_chunk)(r, parcel, err);
+	if ((r->set.has_columns ? check_records : check_chunk)(r, parcel, err) != 0)
+		return -1;
+	return r->leaves == NULL ? 0 : bring_leaf(r, parcel, err);
 }
 
 static bool reader_unpacks(const void *reader)
@@ -420,6 +432,7 @@ static void reader_close(void *reader)
 
 	if (r == NULL)
 		return;
+	bpk_seal_leaves_free(r->leaves);
 	bpk_chunkdir_files_free(r->files);
 	bpk_source_close(r->sizes);
 	free(r->sizes_name);
@@ -449,6 +462,9 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		goto failed;
 	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->moment, &r->options, err);
 	if (r->files == NULL || bpk_chunkdir_fill_info(r, err) != 0)
+		goto failed;
+	if (options->audits && r->set.seal.tree != NULL &&
+	    bpk_seal_leaves_new(NULL, NULL, &r->leaves, err) != 0)
 		goto failed;
 	*reader = r;
 	return 0;

@@ -129,6 +129,24 @@ static int check_last(const struct bpk_chunkdir_editor *e, size_t first, size_t 
 			e->set.columns[first].home);
 }
 
+static int put_seal(struct bpk_chunkdir_editor *e, const struct bpk_chunkdir_sizes *sizes,
+		    struct bpk_buf *text, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_sealed_facts facts = {
+		.sizes = sizes,
+		.storage = e->set.storage_digest,
+		.attributes = bpk_buf_view(e->attributes.changed ? &e->attributes.text
+								 : &e->set.attributes.text),
+		.checksum = e->output.checksum,
+		.generation = e->seal.generation,
+	};
+	struct bpk_seal_tree tree;
+
+	return bpk_seal_growth_tree(&e->seal, &tree, err) != 0
+		       ? -1
+		       : bpk_chunkdir_seal_put(&facts, &tree, text, err);
+}
+
 /* Write the sizes of n columns from first on: all columns, or one of a bcolz table. */
 static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, struct bpk_err *err)
 {
@@ -156,6 +174,8 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 		sizes.digests.attributes = bpk_chunkdir_crc(bpk_buf_view(&e->attributes.text));
 	if (rc == 0)
 		rc = bpk_chunkdir_sizes_print(&sizes, &text, err);
+	if (rc == 0 && e->seal.generation > 0)
+		rc = put_seal(e, &sizes, &text, err);
 	if (rc == 0)
 		rc = bpk_chunkdir_put_file(e->tree, (const char *)name.data, bpk_buf_view(&text),
 					   err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "format/chunkdir/output.h"
+#include "format/chunkdir/seal.h"
 
 enum { DEFAULT_LEVEL = 5 }; /* bcolz's default, recorded if the level of chunks is unknown */
 
@@ -22,6 +23,8 @@ struct writer {
 	uint64_t raw_size;  /* put so far */
 	uint64_t last_raw;  /* of the last chunk */
 	struct bpk_chunkdir_output output;
+	uint8_t storage_digest[BPK_DIGEST_MAX]; /* SHA-256, for a seal */
+	struct bpk_seal_growth seal;
 };
 
 /* ---- Opening ---- */
@@ -69,6 +72,10 @@ static int open_parts(struct writer *w, const struct bpk_info *info,
 {
 	if (bpk_chunkdir_plan(info, options, &w->set, &w->attributes, err) != 0)
 		return -1;
+	if (info->seal.sealed && w->set.layout != BPK_CHUNKDIR_BLAZE)
+		return bpk_fail(err, BPK_USAGE, "a seal needs the layout blaze");
+	if (info->seal.sealed)
+		w->seal.generation = bpk_max_u64(info->seal.generation, 1);
 	w->checksum = w->set.layout == BPK_CHUNKDIR_BCOLZ ? bpk_checksum_find("none")
 							  : info->chunks.checksum;
 	w->output = (struct bpk_chunkdir_output){ .tree = w->tree,
@@ -86,6 +93,7 @@ static void writer_close(void *writer)
 	bpk_chunkdir_output_close(&w->output);
 	bpk_chunkdir_clear(&w->set);
 	bpk_buf_clear(&w->attributes);
+	bpk_seal_growth_clear(&w->seal);
 	free(w);
 }
 
@@ -168,6 +176,15 @@ static void look_at(struct writer *w, const struct bpk_parcel *parcel)
 		w->cparams = cparams_of(&header);
 }
 
+static int note_leaf(struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (bpk_chunkdir_seal_leaf(&w->set, parcel, leaf, err) != 0)
+		return -1;
+	return bpk_seal_growth_set(&w->seal, parcel->number, leaf, err);
+}
+
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct writer *w = writer;
@@ -182,6 +199,8 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		look_at(w, parcel);
 	w->last_raw = parcel->raw_size;
 	w->raw_size += parcel->raw_size;
+	if (w->seal.generation > 0 && note_leaf(w, parcel, err) != 0)
+		return -1;
 	return bpk_chunkdir_put(&w->output, nchunks, parcel, err);
 }
 
@@ -191,8 +210,8 @@ static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *par
 	const struct writer *w = writer;
 
 	(void)all_there;
-	return !w->set.has_columns && w->checksum->size > 0 && w->announced != BPK_UNKNOWN &&
-	       parcel->raw_size > 0;
+	return w->seal.generation == 0 && !w->set.has_columns && w->checksum->size > 0 &&
+	       w->announced != BPK_UNKNOWN && parcel->raw_size > 0;
 }
 
 /* ---- Finishing ---- */
@@ -231,11 +250,33 @@ static int put_storage(struct writer *w, const struct bpk_chunkdir_column *colum
 	struct bpk_buf text = { 0 };
 	int rc = bpk_chunkdir_storage_print(&w->set, column, &w->cparams, &text, err);
 
+	if (rc == 0 && w->seal.generation > 0)
+		rc = bpk_chunkdir_seal_mark(&text, err);
+	if (rc == 0 && w->seal.generation > 0)
+		rc = bpk_checksum_compute(bpk_checksum_find("sha256"), bpk_buf_view(&text),
+					  w->storage_digest, err);
 	*crc = bpk_chunkdir_crc(bpk_buf_view(&text));
 	if (rc == 0)
 		rc = put_text(w, column->home, "meta/storage", bpk_buf_view(&text), err);
 	bpk_buf_clear(&text);
 	return rc;
+}
+
+static int put_seal(struct writer *w, const struct bpk_chunkdir_sizes *sizes, struct bpk_buf *text,
+		    struct bpk_err *err)
+{
+	const struct bpk_chunkdir_sealed_facts facts = {
+		.sizes = sizes,
+		.storage = w->storage_digest,
+		.attributes = bpk_buf_view(&w->attributes),
+		.checksum = w->checksum,
+		.generation = w->seal.generation,
+	};
+	struct bpk_seal_tree tree;
+
+	return bpk_seal_growth_tree(&w->seal, &tree, err) != 0
+		       ? -1
+		       : bpk_chunkdir_seal_put(&facts, &tree, text, err);
 }
 
 static int put_sizes(struct writer *w, const struct bpk_chunkdir_column *column,
@@ -246,6 +287,8 @@ static int put_sizes(struct writer *w, const struct bpk_chunkdir_column *column,
 
 	bpk_chunkdir_size_up(&w->set, column, sizes);
 	rc = bpk_chunkdir_sizes_print(sizes, &text, err);
+	if (rc == 0 && w->seal.generation > 0)
+		rc = put_seal(w, sizes, &text, err);
 	if (rc == 0)
 		rc = put_text(w, column->home, "meta/sizes", bpk_buf_view(&text), err);
 	bpk_buf_clear(&text);

@@ -6,6 +6,7 @@
 #include "format/frame/fetch.h"
 #include "format/frame/names.h"
 #include "format/frame/open.h"
+#include "format/frame/seal.h"
 #include "format/frame/validate.h"
 
 #include <inttypes.h>
@@ -205,6 +206,42 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 	return rc;
 }
 
+/* ---- The seal ---- */
+
+/* A frame that follows would be read as more data. Other bytes may be those of an interrupted
+ * append, which format/members judges. */
+static int check_followers(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	uint64_t end = r->state.header.frame_size, size = bpk_source_size(r->source);
+	uint8_t head[BPK_PROBE_SIZE];
+	size_t got = 0;
+	uint32_t header_size;
+
+	if (r->dir != NULL || size <= end)
+		return 0;
+	if (bpk_source_read_at(r->source, end, bpk_span(head, sizeof head), &got, err) != 0)
+		return -1;
+	return bpk_frame_header_size(bpk_view(head, got), &header_size, NULL) == 0
+		       ? bpk_seal_check_end(end, size, err)
+		       : 0;
+}
+
+/* bpk stores each chunk in a place of its own; one that stands for many would be read as often. */
+static int audit_seal(const struct audit *a, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = a->reader;
+
+	if (!r->state.seal.marked && !r->state.seal.recorded)
+		return 0;
+	if (a->survey.nshared > 0 || a->survey.noverlaps > 0)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunks of a sealed frame have bytes in common, which its writer "
+				"does not make");
+	if (check_followers(r, err) != 0)
+		return -1;
+	return bpk_frame_seal_audit(r, err);
+}
+
 /* ---- The whole ---- */
 
 static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *arg,
@@ -228,7 +265,7 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		bpk_remark(&a.to,
 			   "another program wrote its header since bpk did; repair --reseal writes "
 			   "new digests");
-	if (r->dir != NULL && audit_files(&a, err) != 0)
+	if (audit_seal(&a, err) != 0 || (r->dir != NULL && audit_files(&a, err) != 0))
 		return -1;
 	report_survey(&a);
 	if (r->sizes.damage.kind != BPK_OK)
@@ -256,6 +293,7 @@ int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_e
 		now->sidecar = r->sidecar;
 		rc = audit_all(now, remark, arg, &found);
 		r->info.hole_size = now->info.hole_size;
+		r->info.seal = now->info.seal;
 	}
 	if (rc != 0 && now != NULL && found.kind == BPK_CORRUPT && bpk_frame_has_changed(now))
 		bpk_fail_changed(&found);

@@ -5,6 +5,7 @@
 #include "format/frame/editor.h"
 #include "format/frame/fetch.h"
 #include "format/frame/open.h"
+#include "format/frame/seal.h"
 #include "format/frame/validate.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 void bpk_frame_editor_forget(struct bpk_frame_editor *e)
 {
 	bpk_frame_output_clear(&e->output);
-	e->changes = e->is_cut = e->altered = e->replaces = false;
+	e->changes = e->is_cut = e->altered = e->replaces = e->reseals = false;
 }
 
 /* ---- Beginning a change: taking over the committed content ---- */
@@ -94,6 +95,7 @@ static int copy_header(struct bpk_frame_editor *e, struct bpk_err *err)
 		return -1;
 	bpk_frame_layers_remove(&header->fixed, BPK_FRAME_DIGESTS);
 	bpk_frame_layers_remove(&e->output.layers, BPK_FRAME_DIGESTS);
+	bpk_frame_layers_remove(&e->output.layers, BPK_FRAME_SEAL);
 	rc = bpk_frame_header_write(header, &bytes, err);
 	if (rc == 0 && bytes.size != state->head.size)
 		rc = bpk_fail(err, BPK_UNSUPPORTED,
@@ -168,6 +170,33 @@ static int copy_digests(struct bpk_frame_editor *e, struct bpk_err *err)
 	return rc;
 }
 
+static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
+{
+	struct bpk_frame_editor *e = arg;
+
+	return bpk_frame_seal_walk(e->reader, !e->reseals, all, err);
+}
+
+/* Continue the seal: by the tree alone, or after another program's changes by all chunks. */
+static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_seal *seal = &e->reader->state.seal;
+	struct bpk_seal_growth *next = &e->output.seal;
+	bool sealed;
+
+	if (!e->reseals && bpk_frame_seal_check(e->reader, err) != 0)
+		return -1;
+	if (!seal->marked) /* no program removes the fixed layer */
+		return bpk_seal_check(seal, e->reader->state.nchunks, &sealed, err);
+	next->recall = recall;
+	next->arg = e;
+	next->generation = seal->generation + 1;
+	if (e->reseals)
+		return recall(e, &next->leaves, err);
+	next->base = *seal->tree;
+	return 0;
+}
+
 /* Count the stored chunks; the first of them decides whether blocks have variable length. */
 static int count_stored(struct bpk_frame_editor *e, struct bpk_err *err)
 {
@@ -219,7 +248,7 @@ static int copy_all(struct bpk_frame_editor *e, struct bpk_err *err)
 	    copy_digests(e, err) != 0 || count_stored(e, err) != 0)
 		return -1;
 	copy_sizes(e);
-	return 0;
+	return copy_seal(e, err);
 }
 
 int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err)

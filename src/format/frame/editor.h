@@ -54,6 +54,7 @@ struct bpk_frame_editor {
 	bool is_cut;
 	uint64_t kept; /* chunks, or bands, that the cut left */
 	bool replaces; /* a chunk was replaced */
+	bool reseals;  /* digests, and the seal, of another program's changes are renewed */
 	bool altered; /* chunks were put or cut off, or metadata set: there is a change to commit */
 	uint64_t rows; /* new number of rows of a multidimensional array */
 	struct bpk_frame_output output;

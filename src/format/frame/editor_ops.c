@@ -122,8 +122,10 @@ static void cut_all(struct bpk_frame_editor *e)
 	out->header.chunk_size = -1;
 }
 
-static void drop_entries(struct bpk_frame_output *out, uint64_t nchunks)
+static int drop_entries(struct bpk_frame_output *out, uint64_t nchunks, struct bpk_err *err)
 {
+	if (bpk_seal_growth_cut(&out->seal, nchunks, err) != 0)
+		return -1;
 	for (uint64_t i = nchunks; i < out->nchunks; i++) {
 		uint64_t entry;
 
@@ -133,6 +135,7 @@ static void drop_entries(struct bpk_frame_output *out, uint64_t nchunks)
 	out->nchunks = nchunks;
 	out->entries.size = nchunks * sizeof(uint64_t);
 	out->digests.size = nchunks * out->checksum->size;
+	return 0;
 }
 
 static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
@@ -149,7 +152,8 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	e->altered = nchunks < e->info.chunks.count;
 	if (e->reader->array.is_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
 		return -1;
-	drop_entries(&e->output, nchunks);
+	if (drop_entries(&e->output, nchunks, err) != 0)
+		return -1;
 	e->output.open_typesize = !e->reader->array.is_nd && e->output.nstored == 0;
 	if (!e->altered && nchunks > 0)
 		return 0;
@@ -210,8 +214,11 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_frame_editor *e = editor;
 
-	return (e->reader->array.is_nd ? bpk_frame_nd_seal
-				       : bpk_parcel_seal)(e->info.chunks.checksum, parcel, err);
+	if (e->reader->array.is_nd)
+		return bpk_frame_nd_seal(e->info.chunks.checksum, parcel, err);
+	if (bpk_parcel_seal(e->info.chunks.checksum, parcel, err) != 0)
+		return -1;
+	return e->info.seal.sealed ? bpk_seal_digest(e->info.chunks.checksum, parcel, err) : 0;
 }
 
 /* ---- Metadata and digests ---- */
@@ -234,6 +241,7 @@ static int editor_reseal(void *editor, bool *needed, struct bpk_err *err)
 	*needed = state->stale || state->stale_header;
 	if (!*needed)
 		return bpk_frame_check_parts(e->reader, err);
+	e->reseals = true;
 	e->altered = begin_others(e, err) == 0;
 	return e->altered ? 0 : -1;
 }

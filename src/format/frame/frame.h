@@ -13,7 +13,7 @@
 #ifndef BPK_FORMAT_FRAME_FRAME_H
 #define BPK_FORMAT_FRAME_FRAME_H
 
-#include "format/format.h"
+#include "format/sealed.h"
 
 enum {
 	BPK_FRAME_FIXED_SIZE = 87,   /* "Header": without the metalayer section */
@@ -58,9 +58,11 @@ int bpk_frame_layers_copy(const struct bpk_frame_layers *from, struct bpk_frame_
 			  struct bpk_err *err);
 void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
 
-/* Layers that the bpk_info leaves out: bpk's digests (digests.c), and an array's geometry, which it
- * has as array, chunk_shape and block_shape ("b2nd metalayer"; also read under its older name). */
+/* Layers that the bpk_info leaves out: bpk's digests (digests.c) and seal (seal.c), and an array's
+ * geometry, which it has as array, chunk_shape and block_shape ("b2nd metalayer"; also read under
+ * its older name). */
 #define BPK_FRAME_DIGESTS "bpk_digests"
+#define BPK_FRAME_SEAL    BPK_SEAL_NAME
 #define BPK_FRAME_B2ND    "b2nd"
 #define BPK_FRAME_CATERVA "caterva"
 
@@ -319,7 +321,7 @@ int bpk_frame_digests_check_trailer(const struct bpk_frame_digests *digests,
  *     tail           index chunk and trailer, concatenated
  *
  * chunk_digests holds nchunks digests (checksum->size each); checksum NULL or of size 0: no digests
- * are written. layers are the trailer's, without the digests.
+ * are written. layers are the trailer's; digests and a seal among them are left out.
  */
 struct bpk_frame_ending {
 	struct bpk_frame_header *header;
@@ -329,10 +331,57 @@ struct bpk_frame_ending {
 	const struct bpk_checksum *checksum;
 	struct bpk_view chunk_digests;
 	uint64_t payload_end;
+	uint64_t generation;              /* of the seal */
+	const struct bpk_seal_tree *tree; /* of all chunks; NULL: no seal */
 };
 
 int bpk_frame_end(struct bpk_chunk_ctx *ctx, const struct bpk_frame_ending *ending,
 		  struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
+
+/* ---- Seal: two layers of our own, which other readers ignore (parts/seal.c) ---- */
+
+/*
+ * The seal of a whole frame (format/sealed.h). Its record, a msgpack str, is a layer of the
+ * trailer; a fixed layer of the same name, whose content is the number 1, says that it is there.
+ * Programs that change a frame keep both.
+ *
+ *     root = SHA-256("bpk seal 1" NUL, "frame" NUL, generation, nchunks, number of the checksum,
+ *                    SHA-256(header), SHA-256(layers), root of the chunks)
+ *
+ * generation, nchunks and the number have 8 bytes each, little-endian. The header has its
+ * header_len bytes, but zeros for those that depend on the places of chunks or on the program
+ * that wrote it: frame_len, compressed_size, both numbers of threads, and the hint at layers. The
+ * layers are those of the trailer without bpk's own, in their order: length of the name (1 byte),
+ * name, length of the content (8 bytes), content. The leaf of a chunk that is only an entry of
+ * the index has packed size 0, and the entry (8 bytes) and zeros for the digest.
+ */
+int bpk_frame_seal_root(struct bpk_view header, const struct bpk_frame_layers *layers,
+			const struct bpk_checksum *checksum, uint64_t generation,
+			const struct bpk_seal_tree *tree, uint8_t root[BPK_MERKLE_SIZE],
+			struct bpk_err *err);
+
+/* Test that the leaves of nchunks chunks are worth the work: chunks that are entries of the index
+ * alone take no bytes. Fails with BPK_LIMIT. */
+int bpk_frame_seal_check_count(const struct bpk_frame_header *header, uint64_t nchunks,
+			       struct bpk_err *err);
+
+/* Set the fixed layer, which makes the header longer. */
+int bpk_frame_seal_mark(struct bpk_frame_header *header, struct bpk_err *err);
+
+/* Append the content of the record's layer. */
+int bpk_frame_seal_write(uint64_t generation, const uint8_t root[BPK_MERKLE_SIZE],
+			 const struct bpk_seal_tree *tree, struct bpk_buf *out,
+			 struct bpk_err *err);
+
+/* Read mark and record of a frame of nchunks chunks. Fails with BPK_NO_MEMORY; damage is noted in
+ * seal. */
+int bpk_frame_seal_read(const struct bpk_frame_header *header,
+			const struct bpk_frame_layers *layers, uint64_t nchunks,
+			struct bpk_seal *seal, struct bpk_err *err);
+
+/* The digest of the leaf of a chunk that is only an entry of the index. */
+int bpk_frame_seal_entry(uint64_t number, uint64_t raw_size, uint64_t entry,
+			 uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
 /* ---- Metadata: layers as one JSON object, and back (layers_json.c) ---- */
 

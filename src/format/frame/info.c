@@ -58,6 +58,8 @@ static const char *variant(const struct bpk_frame_reader *r)
 
 static const char *unprotected(const struct bpk_frame_reader *r)
 {
+	if (r->state.seal.recorded)
+		return "the frame from a return to an earlier state with its seal";
 	if (r->state.digests.checksum == NULL)
 		return r->dir == NULL
 			       ? "the chunks, header, index and trailer, and the order of chunks"
@@ -182,6 +184,9 @@ int bpk_frame_info_fill(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);
 	info->chunks.extended = true;
 	info->frame = header;
+	info->seal.sealed = r->state.seal.recorded || r->state.seal.marked;
+	info->seal.generation = r->state.seal.generation;
+	memcpy(info->seal.root, r->state.seal.root, sizeof info->seal.root);
 	if (look_at_first_chunk(r, err) != 0 || fill_sizes(r, err) != 0)
 		return -1;
 	find_array(r);

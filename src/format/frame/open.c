@@ -8,6 +8,7 @@
 #include "format/frame/names.h"
 #include "format/frame/notes.h"
 #include "format/frame/open.h"
+#include "format/frame/seal.h"
 
 /* ---- Raw sizes ---- */
 
@@ -101,6 +102,7 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	}
 	bpk_frame_close(r->latest);
 	free(r->repeats);
+	bpk_seal_leaves_free(r->leaves);
 	bpk_frame_notes_free(r->notes);
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->array.nd);
@@ -122,7 +124,7 @@ static int load(struct bpk_frame_reader *r, struct bpk_err *err)
 		    0 ||
 	    settle_sizes(r, err) != 0)
 		return -1;
-	return bpk_frame_info_fill(r, err);
+	return bpk_frame_info_fill(r, err) != 0 ? -1 : bpk_frame_seal_begin(r, err);
 }
 
 /* A frame is located from its end, so a pipe is spooled. */

@@ -122,6 +122,8 @@ static int set_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 	/* when chunks are copied, an array's geometry is copied unchanged */
 	if (same_fixed && bpk_frame_layers_copy(&info->frame->fixed, &out->header.fixed, err) != 0)
 		return -1;
+	if (out->seal.generation == 0)
+		bpk_frame_layers_remove(&out->header.fixed, BPK_FRAME_SEAL);
 	if (info->metadata.layers == NULL && info->metadata.given)
 		return parse_layers(out, info, options, err);
 	for (size_t i = 0; i < info->metadata.nlayers; i++) {
@@ -134,6 +136,16 @@ static int set_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 			return -1;
 	}
 	return 0;
+}
+
+/* Set the mark of a seal. It stands before the user's layers, which leave room for the record. */
+static int begin_seal(struct bpk_frame_output *out, const struct bpk_info *info,
+		      struct bpk_err *err)
+{
+	if (!info->seal.sealed)
+		return 0;
+	out->seal.generation = bpk_max_u64(info->seal.generation, 1);
+	return bpk_frame_seal_mark(&out->header, err);
 }
 
 /* ---- Beginning ---- */
@@ -176,7 +188,8 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 	out->header.chunk_size = -1;
 	set_defaults(&out->header, info, options->recipe);
 	out->ctx = bpk_chunk_ctx_new(err);
-	if (out->ctx != NULL && set_layers(out, info, options, err) == 0 &&
+	if (out->ctx != NULL && begin_seal(out, info, err) == 0 &&
+	    set_layers(out, info, options, err) == 0 &&
 	    bpk_frame_nd_begin(info, options, out, err) == 0 && measure_header(out, err) == 0) {
 		if (!out->has_nd)
 			bpk_frame_nd_set_blocks(out);
@@ -192,6 +205,7 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 	bpk_frame_layers_clear(&out->layers);
 	bpk_frame_nd_clear(&out->nd);
 	bpk_chunk_ctx_free(out->ctx);
+	bpk_seal_growth_clear(&out->seal);
 	bpk_buf_clear(&out->entries);
 	bpk_buf_clear(&out->digests);
 	*out = (struct bpk_frame_output){ 0 };

@@ -10,8 +10,8 @@
 
 /* ---- Chunks in another form ---- */
 
-/* Store a chunk in c-blosc2's form, and write its digest, if there is one, to digest. */
-static int store_compatible(struct bpk_frame_output *out, struct bpk_view as_it_is,
+/* Store chunk number in c-blosc2's form, and write its digest, if there is one, to digest. */
+static int store_compatible(struct bpk_frame_output *out, uint64_t number, struct bpk_view as_it_is,
 			    const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
 			    struct bpk_err *err)
 {
@@ -23,6 +23,9 @@ static int store_compatible(struct bpk_frame_output *out, struct bpk_view as_it_
 		rc = bpk_checksum_compute(out->checksum, bpk_buf_view(&chunk), found, err);
 	if (rc == 0)
 		rc = out->store(out->arg, bpk_buf_view(&chunk), entry, err);
+	if (rc == 0)
+		rc = bpk_frame_output_seal_chunk(out, number, header->raw_size,
+						 bpk_buf_view(&chunk), err);
 	bpk_copy(digest, found, out->checksum->size);
 	bpk_buf_clear(&chunk);
 	out->nstored += rc == 0;
@@ -48,7 +51,7 @@ static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_s
 		digest = out->digests.data + number * out->checksum->size;
 	bpk_chunk_write_special(special, (uint32_t)size, typesize, bytes);
 	if (bpk_chunk_header_read(chunk, &header, err) != 0 ||
-	    store_compatible(out, chunk, &header, &entry, digest, err) != 0)
+	    store_compatible(out, number, chunk, &header, &entry, digest, err) != 0)
 		return -1;
 	memcpy(out->entries.data + number * sizeof entry, &entry, sizeof entry);
 	return 0;
@@ -108,19 +111,21 @@ static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk
 
 	if (bpk_frame_compat_in_index(out, header)) {
 		*entry = bpk_frame_offset_of_special(header->special);
-		return 0;
+		return bpk_frame_output_seal_entry(out, number, header->raw_size, *entry, err);
 	}
 	if (!parcel->unseen) {
 		if (bpk_frame_compat_test(out, chunk, header, &readable, err) != 0)
 			return -1;
 		if (!readable)
-			return store_compatible(out, chunk, header, entry, digest, err);
+			return store_compatible(out, number, chunk, header, entry, digest, err);
 	}
 	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", number);
 	bpk_copy(digest, parcel->packed.data + parcel->packed_size, out->checksum->size);
 	out->header.variable_blocks = header->variable_blocks;
 	out->nstored++;
+	if (bpk_frame_output_seal_parcel(out, number, parcel, err) != 0)
+		return -1;
 	return out->store(out->arg, chunk, entry, err);
 }
 
@@ -172,7 +177,8 @@ bool bpk_frame_output_takes_unseen(const struct bpk_frame_output *out,
 	struct bpk_chunk_header header;
 	bool fits = true;
 
-	if (examine(out, out->nchunks, out->nstored, parcel, &header, NULL) != 0 ||
+	if (out->seal.generation > 0 ||
+	    examine(out, out->nchunks, out->nstored, parcel, &header, NULL) != 0 ||
 	    header.special != BPK_SPECIAL_NONE || parcel->raw_size == 0)
 		return false;
 	if (all_there && !header.variable_blocks && header.prediction.size == 0 &&
@@ -251,7 +257,8 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)
 {
 	struct bpk_frame_header *header = &out->header;
-	const struct bpk_frame_ending ending = {
+	struct bpk_seal_tree tree;
+	struct bpk_frame_ending ending = {
 		.header = header,
 		.layers = &out->layers,
 		.entries = (const uint64_t *)(const void *)out->entries.data, /* aligned */
@@ -259,8 +266,14 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 		.checksum = out->checksum,
 		.chunk_digests = bpk_buf_view(&out->digests),
 		.payload_end = payload_end,
+		.generation = out->seal.generation,
 	};
 
+	if (out->seal.generation > 0) {
+		if (bpk_seal_growth_tree(&out->seal, &tree, err) != 0)
+			return -1;
+		ending.tree = &tree;
+	}
 	header->raw_size = out->raw_size;
 	header->packed_size = payload;
 	header->has_layers = out->layers.count > 0;

@@ -94,6 +94,8 @@ struct bpk_frame_reader {
 
 	struct bpk_frame_located located; /* owned by the thread that locates */
 
+	struct bpk_seal_leaves *leaves; /* of chunks that were checked; NULL: not wanted */
+
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 
 	struct bpk_stretch stretch; /* of a contiguous frame's chunks; any thread */

@@ -6,6 +6,7 @@
 #include "format/frame/nd/bands.h"
 #include "format/frame/latest.h"
 #include "format/frame/open.h"
+#include "format/frame/seal.h"
 
 #include "format/members.h"
 
@@ -97,6 +98,8 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 	/* another program may have written over the chunk, cp among them */
 	if (rc != 0 && found.kind == BPK_CORRUPT && is_written_over(r, parcel->number))
 		return bpk_fail_changed(err);
+	if (rc == 0)
+		rc = bpk_frame_seal_bring(r, parcel, &found);
 	if (rc != 0 && err != NULL)
 		*err = found;
 	return rc;

@@ -14,6 +14,7 @@
 #include "format/frame/names.h"
 #include "format/frame/open.h"
 #include "format/frame/repack.h"
+#include "format/frame/seal.h"
 #include "format/frame/store.h"
 #include "format/frame/survey.h"
 #include "format/frame/validate.h"
@@ -94,7 +95,9 @@ static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops 
 	int rc;
 
 	info.stored_size = BPK_UNKNOWN;
-	if (ops->open(draft, &info, &options, &writer, err) != 0)
+	/* the copy has the same seal, so that must be right */
+	if (bpk_frame_seal_audit(reader, err) != 0 ||
+	    ops->open(draft, &info, &options, &writer, err) != 0)
 		return -1;
 	rc = copy_all(reader, info.chunks.checksum, ops->put, writer, err);
 	if (rc == 0)
@@ -405,7 +408,8 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 	const struct bpk_info *info = &m->reader->info;
 	struct sweep sweep = { .m = m, .err = err };
 
-	if (check_files(m->reader, err) != 0 || count_ids(m, err) != 0 ||
+	if (check_files(m->reader, err) != 0 || bpk_frame_seal_audit(m->reader, err) != 0 ||
+	    count_ids(m, err) != 0 ||
 	    bpk_frame_output_begin(info, &options, true, &m->output, err) != 0)
 		return -1;
 	m->output.store = store_moved;

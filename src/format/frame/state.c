@@ -24,6 +24,7 @@ void bpk_frame_state_clear(struct bpk_frame_state *state)
 	bpk_frame_pages_free(state->digest_pages);
 	bpk_frame_layers_clear(&state->layers);
 	bpk_frame_digests_clear(&state->digests);
+	bpk_seal_clear(&state->seal);
 	*state = (struct bpk_frame_state){ 0 };
 }
 
@@ -412,6 +413,9 @@ static int load_parts(struct bpk_chunk_ctx *ctx, struct bpk_source *source, bool
 		rc = test_parts(state, &parts, no_check, err);
 	if (rc == 0 && has_index)
 		rc = load_entries(ctx, &parts.chunk, &parts.index, state, err);
+	if (rc == 0)
+		rc = bpk_frame_seal_read(&state->header, &state->layers, state->nchunks,
+					 &state->seal, err);
 	bpk_buf_clear(&parts.index);
 	bpk_buf_clear(&parts.trailer);
 	bpk_frame_cut_clear(&parts.cut);

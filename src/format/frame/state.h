@@ -22,6 +22,7 @@ struct bpk_frame_state {
 	struct bpk_frame_layers layers;       /* the trailer's, including ours */
 	struct bpk_frame_digests digests;     /* checksum NULL: no digests */
 	struct bpk_frame_pages *digest_pages; /* of chunks; NULL: digests has them */
+	struct bpk_seal seal;                 /* as claimed, not tested */
 	/* Another program changed the frame since bpk wrote its digests. Chunks are then not
 	 * checked by them; audit reports which still agree. */
 	bool stale;

@@ -16,37 +16,69 @@ struct making {
 	bool with_digests;
 };
 
-/* List the trailer's layers, borrowed, then the digests; only the list is freed by free(). */
+/* Make the record of the seal, over the header as it will be. Its sizes that are not known yet are
+ * not sealed. */
+static int make_record(const struct making *m, struct bpk_buf *record, struct bpk_err *err)
+{
+	const struct bpk_frame_ending *e = m->e;
+	const struct bpk_checksum *checksum = m->with_digests ? e->checksum : &bpk_checksums[0];
+	uint8_t root[BPK_MERKLE_SIZE];
+	struct bpk_buf header = { 0 };
+	int rc = bpk_frame_header_write(e->header, &header, err);
+
+	if (rc == 0)
+		rc = bpk_frame_seal_root(bpk_buf_view(&header), e->layers, checksum, e->generation,
+					 e->tree, root, err);
+	if (rc == 0)
+		rc = bpk_frame_seal_write(e->generation, root, e->tree, record, err);
+	bpk_buf_clear(&header);
+	return rc;
+}
+
+static void list_ours(struct bpk_frame_layers *layers, const char *name,
+		      const struct bpk_buf *content)
+{
+	strcpy(layers->all[layers->count].name, name);
+	layers->all[layers->count++].content = *content;
+}
+
+/* List the trailer's layers, borrowed, then seal and digests; only the list is freed by free(). */
 static int collect_layers(const struct making *m, struct bpk_frame_layers *layers,
-			  struct bpk_buf *digests, struct bpk_err *err)
+			  struct bpk_buf *record, struct bpk_buf *digests, struct bpk_err *err)
 {
 	const struct bpk_frame_layers *given = m->e->layers;
 
-	layers->all = bpk_calloc(given->count + 1, sizeof *layers->all, err);
+	layers->all = bpk_calloc(given->count + 2, sizeof *layers->all, err);
 	if (layers->all == NULL)
 		return -1;
 	for (size_t i = 0; i < given->count; i++)
-		if (strcmp(given->all[i].name, BPK_FRAME_DIGESTS) != 0)
+		if (strcmp(given->all[i].name, BPK_FRAME_DIGESTS) != 0 &&
+		    strcmp(given->all[i].name, BPK_FRAME_SEAL) != 0)
 			layers->all[layers->count++] = given->all[i];
+	if (m->e->tree != NULL) {
+		if (make_record(m, record, err) != 0)
+			return -1;
+		list_ours(layers, BPK_FRAME_SEAL, record);
+	}
 	if (!m->with_digests)
 		return 0;
 	if (bpk_frame_digests_begin(m->e->checksum, m->e->nchunks, digests, err) != 0)
 		return -1;
-	strcpy(layers->all[layers->count].name, BPK_FRAME_DIGESTS);
-	layers->all[layers->count++].content = *digests;
+	list_ours(layers, BPK_FRAME_DIGESTS, digests);
 	return 0;
 }
 
 static int make_trailer(struct bpk_chunk_ctx *ctx, struct making *m, struct bpk_err *err)
 {
 	struct bpk_frame_layers layers = { 0 };
-	struct bpk_buf digests = { 0 };
-	int rc = collect_layers(m, &layers, &digests, err);
+	struct bpk_buf record = { 0 }, digests = { 0 };
+	int rc = collect_layers(m, &layers, &record, &digests, err);
 
 	m->trailer_start = m->tail->size;
 	if (rc == 0)
 		rc = bpk_frame_trailer_write(ctx, &layers, m->tail, &m->digests_at, err);
 	m->e->header->has_layers = layers.count > 0;
+	bpk_buf_clear(&record);
 	bpk_buf_clear(&digests);
 	free(layers.all);
 	return rc;
@@ -135,7 +167,9 @@ int bpk_frame_end(struct bpk_chunk_ctx *ctx, const struct bpk_frame_ending *endi
 
 	if (check_ending(ending, m.with_digests, err) != 0 ||
 	    bpk_frame_index_write(ctx, ending->entries, ending->nchunks, tail, err) != 0 ||
-	    make_trailer(ctx, &m, err) != 0 || make_header(&m, err) != 0)
+	    make_trailer(ctx, &m, err) != 0 || make_header(&m, err) != 0 ||
+	    (ending->tree != NULL &&
+	     bpk_frame_seal_check_count(ending->header, ending->nchunks, err) != 0))
 		return -1;
 	return m.with_digests ? fill_digests(&m, err) : 0;
 }

@@ -25,8 +25,8 @@ struct bpk_frame_layer *bpk_frame_layers_find(const struct bpk_frame_layers *lay
 
 bool bpk_frame_layer_is_ours(const char *name)
 {
-	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_B2ND) == 0 ||
-	       strcmp(name, BPK_FRAME_CATERVA) == 0;
+	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_SEAL) == 0 ||
+	       strcmp(name, BPK_FRAME_B2ND) == 0 || strcmp(name, BPK_FRAME_CATERVA) == 0;
 }
 
 /* Append a layer without a name. */

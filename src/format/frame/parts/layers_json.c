@@ -234,19 +234,20 @@ static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 	return good;
 }
 
-/* True if the members can be layers, beside the fixed ones. bpk leaves room for its own layer,
- * unless the existing layers already use it. */
+/* True if the members can be layers, beside the fixed ones. bpk leaves room for its own layers,
+ * unless the existing layers already use it; that of a seal is never given away. */
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
 		 const struct bpk_frame_layers *layers)
 {
-	size_t room = BPK_FRAME_MAX_LAYERS_WRITTEN - 1, n = 0;
+	bool sealed = bpk_frame_layers_find(fixed, BPK_FRAME_SEAL) != NULL;
+	size_t room = BPK_FRAME_MAX_LAYERS_WRITTEN - 1 - sealed, n = 0;
 	char name[BPK_FRAME_MAX_NAME + 1];
 	struct bpk_view key, value;
 
 	if (bpk_json_kind(object) != BPK_JSON_OBJECT)
 		return false;
 	if (count_users(layers) > room)
-		room = BPK_FRAME_MAX_LAYERS_WRITTEN;
+		room = BPK_FRAME_MAX_LAYERS_WRITTEN - sealed;
 	for (size_t at = 0; bpk_json_next(object, &at, &key, &value);) {
 		if (layer_of(key, fixed, NULL) != NULL)
 			continue;

@@ -154,9 +154,10 @@ static int pack_layer(struct bpk_chunk_ctx *ctx, const struct bpk_frame_layer *l
 	struct bpk_buf chunk = { 0 };
 	int rc;
 
-	/* digests are not packed: their position must be known before their content */
-	rc = is_digests(layer) ? bpk_frame_pack_stored(raw, flags, &chunk, err)
-			       : bpk_frame_pack(ctx, raw, flags, &chunk, err);
+	/* digests are not packed: their position must be known before their content. The record of
+	 * a seal can be read in the file then, and packs little. */
+	rc = bpk_frame_layer_is_ours(layer->name) ? bpk_frame_pack_stored(raw, flags, &chunk, err)
+						  : bpk_frame_pack(ctx, raw, flags, &chunk, err);
 	if (rc == 0)
 		rc = bpk_frame_layers_set(packed, layer->name, bpk_buf_view(&chunk), err);
 	bpk_buf_clear(&chunk);

@@ -1,0 +1,185 @@
+/* The seal of a chunked directory (seal.h). Called by reader, writer and editor. */
+#include "format/chunkdir/seal.h"
+
+#include "format/digest_number.h"
+
+static const struct bpk_checksum *sha256(void)
+{
+	return bpk_checksum_find("sha256");
+}
+
+static int digest_of(struct bpk_view bytes, uint8_t digest[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	uint8_t found[BPK_DIGEST_MAX];
+
+	if (bpk_checksum_compute(sha256(), bytes, found, err) != 0)
+		return -1;
+	memcpy(digest, found, BPK_MERKLE_SIZE);
+	return 0;
+}
+
+/* ---- The root ---- */
+
+static int find_root(const struct bpk_chunkdir_sealed_facts *facts,
+		     const struct bpk_seal_tree *tree, uint8_t root[BPK_MERKLE_SIZE],
+		     struct bpk_err *err)
+{
+	static const char domain[] = BPK_SEAL_DOMAIN, kind[] = "chunked"; /* with their NULs */
+	enum { HEAD = sizeof domain + sizeof kind, SIZE = HEAD + 24 + 4 * BPK_MERKLE_SIZE };
+	uint64_t nparcels = bpk_seal_tree_count(tree);
+	uint8_t bytes[SIZE], numbers[BPK_CHUNKDIR_NUMBERS], *at = bytes + HEAD;
+
+	memcpy(bytes, domain, sizeof domain);
+	memcpy(bytes + sizeof domain, kind, sizeof kind);
+	bpk_put_le64(at, facts->generation);
+	bpk_put_le64(at + 8, nparcels);
+	bpk_put_le64(at + 16, nparcels > 0 ? (uint64_t)bpk_checksum_number(facts->checksum) : 0);
+	at += 24;
+	memcpy(at + BPK_MERKLE_SIZE, facts->storage, BPK_MERKLE_SIZE);
+	if (digest_of(bpk_chunkdir_sizes_numbers(facts->sizes, numbers), at, err) != 0 ||
+	    digest_of(bpk_chunkdir_trimmed(facts->attributes), at + (size_t)2 * BPK_MERKLE_SIZE,
+		      err) != 0 ||
+	    bpk_seal_tree_root(tree, at + (size_t)3 * BPK_MERKLE_SIZE, err) != 0)
+		return -1;
+	return digest_of(bpk_view(bytes, sizeof bytes), root, err);
+}
+
+/* Put a member before the brace and the newline at the end of text. */
+static int add_member(struct bpk_view value, struct bpk_buf *text, struct bpk_err *err)
+{
+	text->size -= 2;
+	if (bpk_buf_printf(text, err, ", \"" BPK_SEAL_NAME "\": ") != 0 ||
+	    bpk_buf_append(text, value, err) != 0)
+		return -1;
+	return bpk_buf_printf(text, err, "}\n");
+}
+
+int bpk_chunkdir_seal_put(const struct bpk_chunkdir_sealed_facts *facts,
+			  const struct bpk_seal_tree *tree, struct bpk_buf *text,
+			  struct bpk_err *err)
+{
+	uint8_t root[BPK_MERKLE_SIZE];
+	struct bpk_buf record = { 0 };
+	int rc = find_root(facts, tree, root, err);
+
+	if (rc == 0)
+		rc = bpk_seal_put(&record, facts->generation, root, tree, err);
+	if (rc == 0)
+		rc = add_member(bpk_buf_view(&record), text, err);
+	bpk_buf_clear(&record);
+	return rc;
+}
+
+int bpk_chunkdir_seal_mark(struct bpk_buf *text, struct bpk_err *err)
+{
+	return add_member(bpk_view((const uint8_t *)"1", 1), text, err);
+}
+
+int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	const struct bpk_chunkdir *set = &r->set;
+	const struct bpk_chunkdir_sealed_facts facts = {
+		.sizes = &set->sizes,
+		.storage = set->storage_digest,
+		.attributes = bpk_buf_view(&set->attributes.text),
+		.checksum = r->info.chunks.checksum,
+		.generation = set->seal.generation,
+	};
+	uint8_t root[BPK_MERKLE_SIZE];
+	bool sealed;
+
+	if (bpk_seal_check(&set->seal, set->nchunks, &sealed, err) != 0)
+		return -1;
+	if (!sealed)
+		return 0;
+	if (find_root(&facts, set->seal.tree, root, err) != 0)
+		return -1;
+	return bpk_seal_compare(&set->seal, root, err);
+}
+
+/* ---- The parcels ---- */
+
+/* The digest and the size of the chunks of all columns. */
+static int digest_pieces(const struct bpk_parcel *parcel, struct bpk_seal_facts *facts,
+			 struct bpk_err *err)
+{
+	const struct bpk_chunkdir_pieces *pieces = bpk_chunkdir_pieces(&parcel->packed);
+	uint8_t one[8 + BPK_MERKLE_SIZE], found[BPK_DIGEST_MAX];
+	struct bpk_summing sum = { 0 };
+	int rc = bpk_summing_begin(&sum, sha256(), err);
+
+	for (size_t i = 0; rc == 0 && i < pieces->npieces; i++) {
+		const struct bpk_chunkdir_piece *piece = &pieces->piece[i];
+
+		facts->packed_size += piece->size;
+		bpk_put_le64(one, piece->size);
+		rc = digest_of(bpk_view(parcel->packed.data + piece->offset, piece->size), one + 8,
+			       err);
+		if (rc == 0)
+			rc = bpk_summing_add(&sum, bpk_view(one, sizeof one), err);
+	}
+	if (rc == 0)
+		rc = bpk_summing_end(&sum, found, err);
+	if (rc == 0)
+		memcpy(facts->digest, found, BPK_MERKLE_SIZE);
+	bpk_summing_clear(&sum);
+	return rc;
+}
+
+int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_parcel *parcel,
+			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct bpk_seal_facts facts = { .number = parcel->number, .raw_size = parcel->raw_size };
+	int rc;
+
+	if (set->has_columns) {
+		rc = digest_pieces(parcel, &facts, err);
+	} else {
+		facts.packed_size = parcel->packed_size;
+		rc = digest_of(bpk_view(parcel->packed.data, parcel->packed_size), facts.digest,
+			       err);
+	}
+	return rc == 0 ? bpk_seal_leaf(&facts, leaf, err) : -1;
+}
+
+int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *r, struct bpk_buf *all, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	struct bpk_seal_tree tree = { 0 };
+	uint8_t leaf[BPK_MERKLE_SIZE];
+	int rc = 0;
+
+	for (; rc == 0 && parcel.number < r->set.nchunks; parcel.number++) {
+		rc = bpk_chunkdir_reader_ops.fetch(r, &parcel, err);
+		if (rc == 0)
+			rc = bpk_chunkdir_seal_leaf(&r->set, &parcel, leaf, err);
+		if (rc == 0)
+			rc = bpk_seal_tree_add(&tree, leaf, err);
+		if (rc == 0 && all != NULL)
+			rc = bpk_buf_append(all, bpk_view(leaf, sizeof leaf), err);
+	}
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&parcel.raw);
+	if (rc != 0)
+		return -1;
+	return bpk_seal_tree_equals(&tree, r->set.seal.tree) ? 0 : bpk_seal_refuse(err);
+}
+
+int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	struct bpk_seal_tree tree;
+	bool whole;
+
+	/* the digests of sizes are not read then, and its numbers are under the root */
+	if (r->options.no_check)
+		return 0;
+	if (bpk_chunkdir_seal_check(r, err) != 0)
+		return -1;
+	if (!r->set.seal.marked)
+		return 0;
+	if (bpk_seal_leaves_tree(r->leaves, r->set.nchunks, &tree, &whole, err) != 0)
+		return -1;
+	if (!whole)
+		return bpk_chunkdir_seal_walk(r, NULL, err);
+	return bpk_seal_tree_equals(&tree, r->set.seal.tree) ? 0 : bpk_seal_refuse(err);
+}

@@ -1,0 +1,176 @@
+/*
+ * The seal of a whole archive, in its parts that formats share: the tree over its chunks, and the
+ * record that holds it. Each format decides where the record stands, the rest that its root covers,
+ * and which mark says that there is a record. Source: bpk-formats(5), "The seal".
+ *
+ * The tree (checksum/merkle.h) has a leaf for each chunk: number, raw size, packed size (8 bytes
+ * each, little-endian) and SHA-256 of the packed bytes. The record is JSON:
+ *
+ *     {"version":1,"generation":2,"root":"..","last":"..","peaks":[".."]}
+ *
+ * generation counts the commits from 1 on. last is the digest of the last leaf, and peaks are those
+ * of the tree before it, the largest first, so that an append, which may replace the last chunk,
+ * needs no other chunk.
+ */
+#ifndef BPK_FORMAT_SEALED_H
+#define BPK_FORMAT_SEALED_H
+
+#include "format/format.h"
+
+/* The name of the record in an archive's metadata. */
+#define BPK_SEAL_NAME "bpk_seal"
+
+/* The first bytes under the digest that is the root, with the NUL. */
+#define BPK_SEAL_DOMAIN "bpk seal 1"
+
+/* ---- The tree ---- */
+
+/* The tree of the chunks: all leaves but the last, and that one. Caller storage, valid when zeroed:
+ * then it has no leaves. */
+struct bpk_seal_tree {
+	struct bpk_merkle before;
+	bool has_last; /* false: all leaves are in before */
+	uint8_t last[BPK_MERKLE_SIZE];
+};
+
+/* The number of leaves. */
+uint64_t bpk_seal_tree_count(const struct bpk_seal_tree *tree);
+
+/* Add the digest of the next leaf. Fails as bpk_merkle_add does. */
+int bpk_seal_tree_add(struct bpk_seal_tree *tree, const uint8_t leaf[BPK_MERKLE_SIZE],
+		      struct bpk_err *err);
+
+/* The root over all leaves. */
+int bpk_seal_tree_root(const struct bpk_seal_tree *tree, uint8_t root[BPK_MERKLE_SIZE],
+		       struct bpk_err *err);
+
+bool bpk_seal_tree_equals(const struct bpk_seal_tree *a, const struct bpk_seal_tree *b);
+
+/* Fail: the chunks are not those of the record. Returns -1. */
+int bpk_seal_refuse(struct bpk_err *err);
+
+/* ---- Leaves ---- */
+
+/* The facts of a leaf. A chunk that is only an entry of an index has packed_size 0, and digest is
+ * the format's own. */
+struct bpk_seal_facts {
+	uint64_t number, raw_size, packed_size;
+	uint8_t digest[BPK_MERKLE_SIZE];
+};
+
+/* The digest of a leaf. Any thread. */
+int bpk_seal_leaf(const struct bpk_seal_facts *facts, uint8_t leaf[BPK_MERKLE_SIZE],
+		  struct bpk_err *err);
+
+/* Append to a parcel, sealed under checksum just now, SHA-256 of its packed bytes, for
+ * bpk_seal_parcel: work for any thread. */
+int bpk_seal_digest(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
+		    struct bpk_err *err);
+
+/* The digest of the leaf of a parcel as chunk number. tested: its seal was tested under checksum.
+ * Any thread. */
+int bpk_seal_parcel(const struct bpk_checksum *checksum, const struct bpk_parcel *parcel,
+		    uint64_t number, bool tested, uint8_t leaf[BPK_MERKLE_SIZE],
+		    struct bpk_err *err);
+
+/* Add the leaf of a parcel, which is the next chunk. */
+int bpk_seal_tree_put(struct bpk_seal_tree *tree, const struct bpk_checksum *checksum,
+		      const struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* ---- Leaves on their way ---- */
+
+/*
+ * Collects the leaves of chunks that many threads test in any order, and adds them to a tree in the
+ * order of numbers. A leaf waits while earlier ones are missing; too many that wait, or a chunk
+ * that comes twice, end the collection, and the chunks must be read again. Any thread.
+ */
+struct bpk_seal_leaves;
+
+/* Find the leaf of chunk number if no thread will bring it; *found tells. */
+typedef int bpk_seal_fill_fn(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], bool *found,
+			     struct bpk_err *err);
+
+/* fill: NULL if every chunk is brought. Fails with BPK_NO_MEMORY. */
+int bpk_seal_leaves_new(bpk_seal_fill_fn *fill, void *arg, struct bpk_seal_leaves **leaves,
+			struct bpk_err *err);
+void bpk_seal_leaves_free(struct bpk_seal_leaves *leaves); /* accepts NULL */
+
+/* Bring the leaf of a fetched chunk whose seal was tested under checksum. */
+int bpk_seal_leaves_bring(struct bpk_seal_leaves *leaves, const struct bpk_checksum *checksum,
+			  const struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* The same for a leaf that is known. */
+int bpk_seal_leaves_set(struct bpk_seal_leaves *leaves, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
+/* Copy the tree of all nchunks leaves; *whole is false if some were not brought. leaves: or
+ * NULL. */
+int bpk_seal_leaves_tree(struct bpk_seal_leaves *leaves, uint64_t nchunks,
+			 struct bpk_seal_tree *tree, bool *whole, struct bpk_err *err);
+
+/* ---- A tree that is continued ---- */
+
+/*
+ * The leaves of an archive that is written or changed. An append knows the tree of the chunks
+ * before, which is enough; the leaves of these are recalled when one of them changes. Valid when
+ * zeroed: no seal; must be cleared. One thread's.
+ */
+struct bpk_seal_growth {
+	uint64_t generation;       /* 0: no seal, and nothing is noted */
+	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
+	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
+	/* Append the leaves of all chunks before the change to all, or of more than base has; NULL:
+	 * base is empty. */
+	int (*recall)(void *arg, struct bpk_buf *all, struct bpk_err *err);
+	void *arg;
+};
+
+void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
+
+/* Set the leaf of chunk number: the next one, or one that is replaced. */
+int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
+/* Keep the first nchunks chunks. */
+int bpk_seal_growth_cut(struct bpk_seal_growth *growth, uint64_t nchunks, struct bpk_err *err);
+
+/* Make the tree of all chunks. */
+int bpk_seal_growth_tree(struct bpk_seal_growth *growth, struct bpk_seal_tree *tree,
+			 struct bpk_err *err);
+
+/* ---- The record ---- */
+
+/* The claims of an archive about its seal. Valid when zeroed: it has none. */
+struct bpk_seal {
+	bool marked;   /* another place says that there is a record */
+	bool recorded; /* there is a record */
+	uint64_t generation;
+	uint8_t root[BPK_MERKLE_SIZE];
+	/* of a record that fits the archive; else NULL. Freed by bpk_seal_clear */
+	struct bpk_seal_tree *tree;
+};
+
+void bpk_seal_clear(struct bpk_seal *seal);
+
+/* Parse the record of an archive of nchunks chunks (unknown: fits none). Fails with BPK_NO_MEMORY;
+ * damage is noted in seal. */
+int bpk_seal_take(struct bpk_view record, uint64_t nchunks, struct bpk_seal *seal,
+		  struct bpk_err *err);
+
+/* Append the record of a tree with its last leaf. */
+int bpk_seal_put(struct bpk_buf *out, uint64_t generation, const uint8_t root[BPK_MERKLE_SIZE],
+		 const struct bpk_seal_tree *tree, struct bpk_err *err);
+
+/* Test mark and record against each other; fails with BPK_CORRUPT if one of them is missing, or the
+ * record does not fit. *sealed is false if both are. */
+int bpk_seal_check(const struct bpk_seal *seal, uint64_t nchunks, bool *sealed,
+		   struct bpk_err *err);
+
+/* Compare the root with that of the content. Fails with BPK_CORRUPT. */
+int bpk_seal_compare(const struct bpk_seal *seal, const uint8_t root[BPK_MERKLE_SIZE],
+		     struct bpk_err *err);
+
+/* Fail for size bytes behind the end of a sealed archive, if there are any. */
+int bpk_seal_check_end(uint64_t end, uint64_t size, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,93 @@
+load lib
+load seal
+
+# A directory of 41 chunks, the last one short, and metadata: s.x, from in. The arguments are pack's.
+make_directory() {
+    need_python
+    "$python" -c 'import random
+r = random.Random(5)
+open("in", "wb").write(r.randbytes(40 * 2000 + 776))'
+    echo '{"step":7}' >m
+    rm -rf s.x
+    bpk pack --seal --metadata m -z 2000 --filter none -F chunked --superchunk-size 8K -o s.x "$@" in
+}
+
+records="[('x','<f4'),('y','<f4')]"
+
+@test "chunked directories have a seal, of any number of threads, in the layout blaze" {
+    make_directory -t 1
+    quietly bpk verify --root "$(root s.x)" --min-generation 1 s.x
+    refuses 2 '' bpk verify --min-generation 2 s.x
+    [ "$(bpk meta get s.x)" = '{"step":7}' ]
+    sum=$(root s.x)
+    for threads in 1 3; do
+        make_directory -t 1 -T $threads
+        [ "$(root s.x)" = "$sum" ]
+    done
+    for checksum in none sha256; do
+        make_directory -t 1 --checksum $checksum
+        quietly bpk verify --min-generation 1 s.x
+        [ "$(root s.x)" != "$sum" ]
+    done
+    refuses 64 'a seal needs the layout blaze' bpk pack --seal -F chunked --layout bcolz -o x.blpd in
+    bpk pack --seal -F chunked -o e.blpd /dev/null
+    quietly bpk verify --min-generation 1 e.blpd
+    bpk append e.blpd in
+    quietly bpk verify --min-generation 2 e.blpd
+    "$BPK" convert s.x c.blpd 2>said
+    grep -q 'its seal is left out of the result$' said
+    [ "$(generation c.blpd)" = null ]
+    ! grep -rq bpk_seal c.blpd
+}
+
+@test "append, truncate, write and meta renew the seal of a directory" {
+    for option in "-t 1" "--dtype $records"; do
+        make_directory $option
+        cp in all
+        n=1
+        for size in 8 1224 2000 776 4000 30000; do
+            head -c $size in >part
+            more part
+        done
+        for size in 110000 109992 108000 106000 60000 10504; do
+            cut_to $size
+        done
+        more in
+        head -c 5000 in >part
+        over 3000 part
+        bpk meta set s.x a=1
+        renewed
+        cut_to 0
+        more in
+    done
+}
+
+# BPK_SEAL_ROUNDS=2000: so many manipulations of each kind
+@test "manipulations of a directory with digests that fit are found" {
+    for option in "-t 1" "--dtype $records"; do
+        make_directory $option
+        rm -rf same
+        "$python" "$tests/lib/seal_dir.py" none 0 1 s.x same
+        quietly bpk verify --root "$(root s.x)" same/0
+        for kind in swap copy cut kind record mark field metadata storage behind; do
+            all_found seal_dir.py $kind s.x
+        done
+    done
+}
+
+@test "an old state of a directory is found, and nothing seals damage anew" {
+    make_directory -t 1
+    cp -r s.x old.x
+    bpk append s.x in
+    refuses 2 '' bpk verify --min-generation 2 old.x
+    refuses 2 '' bpk verify --root "$(root s.x)" old.x
+    cp -r s.x mixed.x
+    cp old.x/meta/sizes mixed.x/meta/sizes
+    refuses 2 '' bpk verify mixed.x
+    for command in "truncate f/0 --bytes 3000" "write f/0 --at 3 m" "append f/0 in" "meta set f/0 a=1"; do
+        rm -rf f
+        "$python" "$tests/lib/seal_dir.py" swap 0 1 old.x f
+        ends 2 bpk $command
+        ends 2 bpk verify f/0
+    done
+}
