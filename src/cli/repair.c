@@ -298,11 +298,8 @@ static void repair_file(const struct repair_args *args, const char *path)
 		return;
 	if (!args->repack && !args->finish && !args->reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
-	    bpk_salvage_takes(&args->common, path, args->apply,
-			      args->fill == BPK_FILL_NONE && args->from == NULL)) {
-		bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply);
+	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply))
 		return;
-	}
 	if (args->apply) {
 		bpk_heal_into(&args->common, path);
 		return;

@@ -36,15 +36,16 @@ struct job {
 static const struct bpk_format *format_of(const struct bpk_shared *shared,
 					  const struct bpk_input *in)
 {
+	const struct bpk_place *place = &in->place;
 	const struct bpk_format *format = in->format != NULL ? in->format : shared->format;
 
 	if (format == NULL)
 		format = bpk_format_of_suffix(in->path);
-	return format != NULL && format->salvage != NULL && !in->place.is_directory &&
-			       !in->place.is_member && bpk_source_seekable(in->place.source) &&
-			       !bpk_place_pending(&in->place)
-		       ? format
-		       : NULL;
+	if (format == NULL || format->salvage == NULL ||
+	    format->is_directory != place->is_directory || place->is_member ||
+	    bpk_place_pending(place))
+		return NULL;
+	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }
 
 static bool has_parity(const char *path)
@@ -59,30 +60,21 @@ static bool has_parity(const char *path)
 	return there;
 }
 
-/* True if it fails as damaged or unknown when it is opened, or wholly read. */
-static bool is_damaged(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
+enum need {
+	WHOLE,
+	DAMAGED, /* or unknown */
+	UNREAD,  /* it cannot be read */
+};
+
+/* Open it, or with wholly read all of it up to the first damaged chunk. */
+static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
 {
 	struct bpk_err err = { 0 };
 	int rc = wholly ? bpk_side_verify(shared, in, &err) : bpk_input_start(in, shared, 0, &err);
 
-	return rc != 0 && (err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
-}
-
-bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies, bool heals)
-{
-	const struct bpk_shared *shared = &args->shared;
-	struct bpk_input in = { 0 };
-	bool takes;
-
-	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
-	    bpk_input_look(&in, path, shared->format, NULL) != 0) {
-		bpk_input_close(&in);
-		return false;
-	}
-	takes = format_of(shared, &in) != NULL && !(applies && heals && has_parity(path)) &&
-		is_damaged(shared, &in, applies);
-	bpk_input_close(&in);
-	return takes;
+	if (rc == 0)
+		return WHOLE;
+	return err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
 }
 
 /* ---- the map ---- */
@@ -204,15 +196,8 @@ static int put(struct job *job, uint32_t raw_size, struct bpk_err *err)
 
 static int copy_chunk(struct job *job, const struct bpk_saved *saved, struct bpk_err *err)
 {
-	struct bpk_buf *packed = &job->parcel.packed;
-	size_t got = 0;
-
-	if (bpk_buf_resize(packed, saved->packed_size, err) != 0 ||
-	    bpk_source_read_at(job->in.place.source, saved->offset,
-			       bpk_span(packed->data, packed->size), &got, err) != 0)
+	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	if (got < saved->packed_size)
-		return bpk_fail(err, BPK_FAILED, "%s: has become shorter", job->in.path);
 	if (job->raw != NULL && compare_raw(job, saved, err) != 0)
 		return -1;
 	return put(job, saved->raw_size, err);
@@ -328,7 +313,7 @@ static int save(struct job *job, struct bpk_err *err)
 		return bpk_err_subject(err, "%s", target);
 	rc = write_into(job, err);
 	if (rc == 0)
-		rc = bpk_source_unchanged(job->in.place.source, err);
+		rc = bpk_place_unchanged(&job->in.place, err);
 	if (rc != 0)
 		bpk_draft_drop(job->draft);
 	else
@@ -371,10 +356,10 @@ static int open_raw(struct job *job, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", job->from);
 }
 
+/* Search, show, save, judge. */
 static int salvage(struct job *job, bool applies, struct bpk_err *err)
 {
-	job->format = format_of(job->shared, &job->in);
-	if (job->format->salvage(job->in.place.source, &job->found, err) != 0)
+	if (job->format->salvage(&job->in.place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {
@@ -395,19 +380,41 @@ static int salvage(struct job *job, bool applies, struct bpk_err *err)
 	return judge(job, applies, err);
 }
 
-void bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
+static void job_clear(struct job *job)
+{
+	bpk_salvage_clear(&job->found);
+	bpk_buf_clear(&job->parcel.raw);
+	bpk_buf_clear(&job->parcel.packed);
+	bpk_buf_clear(&job->proof);
+	bpk_source_close(job->raw);
+	bpk_input_close(&job->in);
+}
+
+/* True if it was opened, and its chunks can be searched for. */
+static bool open_job(struct job *job, const char *path, bool applies)
+{
+	bool heals = applies && job->fill == BPK_FILL_NONE && job->from == NULL;
+
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
+	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
+		return false;
+	job->format = format_of(job->shared, &job->in);
+	return job->format != NULL && !(heals && has_parity(path));
+}
+
+bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies)
 {
 	struct job job = { .shared = &args->shared, .fill = fill, .from = from };
+	enum need need = UNREAD;
 	struct bpk_err err = { 0 };
 
-	if (bpk_input_look(&job.in, path, args->shared.format, &err) != 0 ||
-	    salvage(&job, applies, &err) != 0)
+	if (open_job(&job, path, applies))
+		need = need_of(job.shared, &job.in, applies);
+	if (need == DAMAGED && salvage(&job, applies, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_salvage_clear(&job.found);
-	bpk_buf_clear(&job.parcel.raw);
-	bpk_buf_clear(&job.parcel.packed);
-	bpk_buf_clear(&job.proof);
-	bpk_source_close(job.raw);
-	bpk_input_close(&job.in);
+	else if (need == WHOLE && applies && job.shared->verbose)
+		bpk_note(path, "is whole, nothing to do");
+	job_clear(&job);
+	return need == DAMAGED || (need == WHOLE && applies);
 }
