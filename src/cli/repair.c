@@ -34,8 +34,8 @@ static const struct bpk_opt opt_apply = {
 	.help = "restore a damaged FILE, by its parity file if it has one, into the file of "
 		"--output",
 	.more = "With a parity file only if all of the damage can be restored; the result is FILE "
-		"as it was when that was written. Without one the intact chunks of a Bloscpack "
-		"file make a new one.",
+		"as it was when that was written. Without one the intact chunks of a damaged "
+		"archive make a new one.",
 };
 
 static const struct bpk_opt opt_fill = {

@@ -32,15 +32,35 @@ struct job {
 
 /* ---- the need ---- */
 
-/* The format whose chunks are searched for, by content, name or option; NULL: none. */
-static const struct bpk_format *format_of(const struct bpk_shared *shared,
-					  const struct bpk_input *in)
+/* A format whose file the entry of a directory's root is. */
+static int visit(void *arg, const char *name, enum bpk_entry entry)
+{
+	const struct bpk_format **format = arg;
+
+	for (size_t i = 0; bpk_formats[i] != NULL && entry == BPK_ENTRY_FILE; i++)
+		if (bpk_formats[i]->owns != NULL && bpk_formats[i]->owns(name))
+			*format = bpk_formats[i];
+	return *format != NULL;
+}
+
+/* The format by the name, or of a directory by its files. */
+static const struct bpk_format *guess_format(const struct bpk_input *in)
+{
+	const struct bpk_format *format = bpk_format_of_suffix(in->path);
+
+	if (!in->place.is_directory || (format != NULL && format->is_directory))
+		return format;
+	format = NULL;
+	(void)bpk_dir_list(in->place.directory, "", visit, &format, NULL);
+	return format;
+}
+
+/* The format whose chunks are searched for, by content, option, or name; NULL: none. */
+static const struct bpk_format *format_of(const struct bpk_input *in)
 {
 	const struct bpk_place *place = &in->place;
-	const struct bpk_format *format = in->format != NULL ? in->format : shared->format;
+	const struct bpk_format *format = in->format != NULL ? in->format : guess_format(in);
 
-	if (format == NULL)
-		format = bpk_format_of_suffix(in->path);
 	if (format == NULL || format->salvage == NULL ||
 	    format->is_directory != place->is_directory || place->is_member ||
 	    bpk_place_pending(place))
@@ -66,11 +86,19 @@ enum need {
 	UNREAD,  /* it cannot be read */
 };
 
-/* Open it, or with wholly read all of it up to the first damaged chunk. */
+/* Open it, and look at parts of it; of a directory, at files. */
+static int look(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+{
+	if (bpk_input_start(in, shared, 0, err) != 0 || bpk_input_check_damage(in, err) != 0)
+		return -1;
+	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
+}
+
+/* Look at it, or with wholly read all of it up to the first damaged chunk. */
 static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
 {
 	struct bpk_err err = { 0 };
-	int rc = wholly ? bpk_side_verify(shared, in, &err) : bpk_input_start(in, shared, 0, &err);
+	int rc = wholly ? bpk_side_verify(shared, in, &err) : look(shared, in, &err);
 
 	if (rc == 0)
 		return WHOLE;
@@ -78,6 +106,15 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 }
 
 /* ---- the map ---- */
+
+/* True if the new archive is not the array that the old one was. */
+static bool loses_array(const struct job *job)
+{
+	const struct bpk_info *like = job->found.like;
+
+	return job->fill == BPK_FILL_SKIP && job->lost > 0 &&
+	       (job->found.shaped || (like != NULL && like->array.type != NULL));
+}
 
 static uint64_t raw_size_of(const struct job *job)
 {
@@ -88,14 +125,16 @@ static uint64_t raw_size_of(const struct job *job)
 		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
 }
 
+/* Ranges of raw bytes; of chunks where an array's are not in its order. */
 static void show(const struct job *job, uint64_t first, uint64_t end, bool intact)
 {
-	uint64_t size = job->found.chunk_size;
-	uint64_t stop = end == job->found.nchunks ? raw_size_of(job) : end * size;
+	bool shaped = job->found.shaped;
+	uint64_t size = shaped ? 1 : job->found.chunk_size;
+	uint64_t stop = end == job->found.nchunks && !shaped ? raw_size_of(job) : end * size;
 
 	if (first < end && !job->shared->json)
-		printf("%s: raw bytes %" PRIu64 ":%" PRIu64 " are %s\n",
-		       bpk_input_name(job->in.path), first * size, stop,
+		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
+		       shaped ? "chunks" : "raw bytes", first * size, stop,
 		       intact ? "intact" : "lost");
 }
 
@@ -124,20 +163,26 @@ static void make_map(struct job *job)
 	bpk_flush_results();
 }
 
+/* The doubts behind a semicolon, or nothing. */
+static const char *doubt_of(const struct job *job, const char **semicolon)
+{
+	const struct bpk_buf *doubt = &job->found.doubt;
+
+	*semicolon = doubt->size > 0 ? "; " : "";
+	return doubt->size > 0 ? (const char *)doubt->data : "";
+}
+
 static int fail_lost(const struct job *job, const char *consequence, struct bpk_err *err)
 {
+	const char *semicolon, *doubt = doubt_of(job, &semicolon);
+
 	if (job->lost == 0)
-		bpk_fail(err, BPK_CORRUPT,
-			 "all %" PRIu64 " chunks that were found are intact; it is unknown whether "
-			 "others were before them, and all ranges are counted from the first",
-			 job->found.nchunks);
+		bpk_fail(err, BPK_CORRUPT, "all %" PRIu64 " chunks that were found are intact%s%s",
+			 job->found.nchunks, semicolon, doubt);
 	else
-		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks are lost%s%s",
+		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks are lost%s%s%s",
 			 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
-			 job->found.counted ? ""
-					    : ", and any before the first that was found; all "
-					      "ranges are counted from that",
-			 consequence);
+			 consequence, semicolon, doubt);
 	return bpk_input_subject(&job->in, err);
 }
 
@@ -173,9 +218,10 @@ static int compare_raw(struct job *job, const struct bpk_saved *saved, struct bp
 	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
 		    0)
 		return bpk_input_subject(&job->in, err);
-	if (!job->has_recipe)
+	if (!job->has_recipe && header.special == BPK_SPECIAL_NONE) {
 		job->recipe = bpk_recipe_like(&header);
-	job->has_recipe = true;
+		job->has_recipe = true;
+	}
 	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
 		return 0;
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
@@ -203,18 +249,40 @@ static int copy_chunk(struct job *job, const struct bpk_saved *saved, struct bpk
 	return put(job, saved->raw_size, err);
 }
 
-/* Pack a lost chunk: zeros, or the raw data. Memory is bounded by the file, whose headers may claim
- * any size. */
-static int put_packed(struct job *job, uint64_t number, uint64_t size, struct bpk_err *err)
+/* Memory is bounded by the archive, whose headers may claim any size. */
+static int check_size(const struct job *job, uint64_t size, struct bpk_err *err)
 {
 	enum { ANY = 64 << 20, TIMES = 1024 };
-	uint64_t most = bpk_max_u64(ANY, bpk_source_size(job->in.place.source) * TIMES);
+	const struct bpk_salvage *found = &job->found;
+	uint64_t most = ANY;
+
+	for (size_t i = 0; i < found->count && most < size; i++)
+		if (found->all[i].intact)
+			most = bpk_max_u64(most, (uint64_t)found->all[i].packed_size * TIMES);
+	return size <= most ? 0
+			    : bpk_fail(err, BPK_LIMIT,
+				       "chunks of %" PRIu64 " bytes, at most %" PRIu64, size, most);
+}
+
+static int put_zeros(struct job *job, uint64_t size, struct bpk_err *err)
+{
+	struct bpk_buf *packed = &job->parcel.packed;
+
+	if (bpk_buf_resize(packed, BPK_CHUNK_EXTENDED_HEADER_SIZE, err) != 0)
+		return -1;
+	bpk_chunk_write_special(BPK_SPECIAL_ZERO, (uint32_t)size, 1, packed->data);
+	return put(job, (uint32_t)size, err);
+}
+
+/* Pack a lost chunk: zeros, or the raw data. */
+static int put_packed(struct job *job, uint64_t number, uint64_t size, struct bpk_err *err)
+{
 	struct bpk_parcel *parcel = &job->parcel;
 
-	if (size > most)
-		return bpk_fail(err, BPK_LIMIT, "chunks of %" PRIu64 " bytes, at most %" PRIu64,
-				size, most);
-	if (job->raw != NULL && read_raw(job, number, (uint32_t)size, err) != 0)
+	if (job->raw == NULL && job->format->extended_chunks)
+		return put_zeros(job, size, err);
+	if (check_size(job, size, err) != 0 ||
+	    (job->raw != NULL && read_raw(job, number, (uint32_t)size, err) != 0))
 		return -1;
 	if (bpk_buf_resize(&parcel->raw, (size_t)size, err) != 0 ||
 	    bpk_buf_resize(&parcel->packed, bpk_chunk_bound((size_t)size), err) != 0)
@@ -252,7 +320,7 @@ static int put_all(struct job *job, struct bpk_err *err)
 }
 
 /* Sizes of the new archive: without lost chunks, if these are left out. */
-static struct bpk_info info_of(const struct job *job)
+static void set_sizes(const struct job *job, struct bpk_info *info)
 {
 	const struct bpk_salvage *found = &job->found;
 	const struct bpk_saved *last = &found->all[found->count - 1];
@@ -263,14 +331,41 @@ static struct bpk_info info_of(const struct job *job)
 		if (last->number + 1 != found->nchunks || !last->intact)
 			last_size = found->chunk_size;
 	}
-	return (struct bpk_info){
-		.stored_size = BPK_UNKNOWN,
-		.raw_size = (count - 1) * found->chunk_size + last_size,
-		.chunks = { .count = count,
-			    .size = found->chunk_size,
-			    .last_size = last_size,
-			    .typesize = found->typesize,
-			    .checksum = found->checksum },
+	info->stored_size = BPK_UNKNOWN;
+	info->raw_size = (count - 1) * found->chunk_size + last_size;
+	info->chunks.count = count;
+	info->chunks.size = found->chunk_size;
+	info->chunks.last_size = last_size;
+	info->chunks.checksum = found->checksum;
+	if (info->chunks.typesize == 0)
+		info->chunks.typesize = found->typesize;
+}
+
+/* The parts that the new archive takes over. An array that loses chunks becomes plain bytes. */
+static struct bpk_info info_of(const struct job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+	struct bpk_info info = { 0 };
+
+	if (found->like != NULL)
+		info = *found->like;
+	if (loses_array(job)) {
+		info.frame = NULL;
+		info.array = (struct bpk_array_info){ 0 };
+	}
+	set_sizes(job, &info);
+	return info;
+}
+
+static struct bpk_recipe default_recipe(const struct job *job)
+{
+	unsigned typesize = job->found.typesize;
+
+	return (struct bpk_recipe){
+		.codec = bpk_codec_at(0),
+		.level = 1,
+		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
+		.extended = job->format->extended_chunks,
 	};
 }
 
@@ -281,9 +376,7 @@ static int write_into(struct job *job, struct bpk_err *err)
 	const struct bpk_info info = info_of(job);
 	int rc = ops->open(job->draft, &info, &options, &job->writer, err);
 
-	job->recipe = (struct bpk_recipe){ .codec = bpk_codec_at(0),
-					   .level = 1,
-					   .typesize = job->found.typesize };
+	job->recipe = default_recipe(job);
 	job->ctx = rc == 0 ? bpk_chunk_ctx_new(err) : NULL;
 	if (rc == 0)
 		rc = job->ctx == NULL ? -1 : put_all(job, err);
@@ -298,13 +391,18 @@ static int write_into(struct job *job, struct bpk_err *err)
 static int save(struct job *job, struct bpk_err *err)
 {
 	const char *target = job->shared->output;
-	const struct stat *like = bpk_input_stat(&job->in);
+	bool directory = job->format->is_directory;
+	struct stat like;
+	bool has_like = bpk_input_like(&job->in, &like);
 	const struct bpk_draft_options options = {
 		.overwrite = job->shared->force,
 		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = true,
 		.sync = !job->shared->no_sync,
-		.not_this = like,
+		.not_this = bpk_input_stat(&job->in),
+		.directory = directory,
+		.ours = directory ? job->format->owns : NULL,
+		.like = has_like ? &like : NULL,
 	};
 	int rc;
 
@@ -317,7 +415,7 @@ static int save(struct job *job, struct bpk_err *err)
 	if (rc != 0)
 		bpk_draft_drop(job->draft);
 	else
-		rc = bpk_draft_keep(job->draft, like, err);
+		rc = bpk_draft_keep(job->draft, has_like ? &like : NULL, err);
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", target);
 }
 
@@ -325,9 +423,11 @@ static int save(struct job *job, struct bpk_err *err)
 
 static int judge(const struct job *job, bool applies, struct bpk_err *err)
 {
-	if (applies && job->found.counted && (job->lost == 0 || job->raw != NULL))
+	bool certain = job->found.counted && job->found.doubt.size == 0;
+
+	if (applies && certain && (job->lost == 0 || job->raw != NULL))
 		return 0;
-	if (job->lost > 0 || !job->found.counted)
+	if (job->lost > 0 || !certain)
 		return fail_lost(
 			job, applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "",
 			err);
@@ -341,9 +441,12 @@ static int open_raw(struct job *job, struct bpk_err *err)
 {
 	uint64_t size;
 
-	if (!job->found.counted) {
+	if (!job->found.counted || job->found.shaped) {
 		bpk_fail(err, BPK_CORRUPT,
-			 "the places of its chunks are not certain, as --from needs them");
+			 job->found.shaped ? "its chunks have several dimensions, as --from does "
+					     "not cut them"
+					   : "the places of its chunks are not certain, as --from "
+					     "needs them");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
@@ -377,6 +480,9 @@ static int salvage(struct job *job, bool applies, struct bpk_err *err)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",
 			 job->found.nothers);
+	if (applies && loses_array(job))
+		bpk_note(job->shared->output,
+			 "is plain bytes, since chunks of the array are left out");
 	return judge(job, applies, err);
 }
 
@@ -398,7 +504,7 @@ static bool open_job(struct job *job, const char *path, bool applies)
 	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
 	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
 		return false;
-	job->format = format_of(job->shared, &job->in);
+	job->format = format_of(&job->in);
 	return job->format != NULL && !(heals && has_parity(path));
 }
 

@@ -194,15 +194,15 @@ static uint64_t estimate(uint64_t gap, uint64_t average)
 	return gap == 0 ? 0 : bpk_max_u64(1, (gap + average / 2) / average);
 }
 
-void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t size)
+void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size)
 {
-	uint64_t one = average(salvage), number = 0, end = BPK_UNKNOWN;
+	uint64_t one = average(salvage), number = 0, end = start;
 	const struct bpk_saved *last;
 
 	for (size_t i = 0; i < salvage->count; i++) {
 		struct bpk_saved *found = &salvage->all[i];
 
-		if (end != BPK_UNKNOWN)
+		if (end != BPK_UNKNOWN && end < found->offset)
 			number += estimate(found->offset - end, one);
 		found->number = number++;
 		end = end_of(salvage, i);
@@ -213,7 +213,7 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t size)
 		return;
 	last = &salvage->all[salvage->count - 1];
 	/* a short chunk is the last one, whatever follows it */
-	if (last->raw_size == salvage->chunk_size)
+	if (last->raw_size == salvage->chunk_size && end < size)
 		salvage->nchunks += estimate(size - end, one);
 	salvage->last_size =
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;

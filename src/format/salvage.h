@@ -19,6 +19,7 @@ struct bpk_saved {
 	uint64_t file;                  /* of a directory: its place in files; else 0 */
 	uint64_t offset;                /* in the file */
 	uint32_t packed_size, raw_size; /* by its header */
+	unsigned typesize;              /* and this, of Blosc2's chunks */
 	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
 	bool intact;
 };
@@ -75,8 +76,9 @@ int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err
  * shorter, and none may be longer. */
 void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size);
 
-/* Number the chunks of a file by the gaps between them, and set nchunks and last_size. Chunks that
- * were before the first cannot be told from the archive's other parts. */
-void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t size);
+/* Number the chunks of a file, which lie between start and size, by the gaps between them, and set
+ * nchunks and last_size. If start is unknown, chunks before the first cannot be told from the
+ * archive's other parts. */
+void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size);
 
 #endif

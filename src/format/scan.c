@@ -11,18 +11,22 @@ enum {
 int bpk_scan_begin(struct bpk_scan *scan, struct bpk_source *source, bool extended,
 		   struct bpk_err *err)
 {
-	uint64_t size = bpk_source_size(source);
-
-	*scan = (struct bpk_scan){
-		.source = source,
-		.size = size,
-		.extended = extended,
-		.budget = UINT64_MAX,
-	};
-	if (size <= (UINT64_MAX - ((uint64_t)WINDOW * TIMES)) / TIMES)
-		scan->budget = size * TIMES + (uint64_t)WINDOW * TIMES;
+	*scan = (struct bpk_scan){ .extended = extended, .budget = (uint64_t)WINDOW * TIMES };
+	bpk_scan_turn(scan, source);
 	scan->ctx = bpk_chunk_ctx_new(err);
 	return scan->ctx == NULL ? -1 : 0;
+}
+
+void bpk_scan_turn(struct bpk_scan *scan, struct bpk_source *source)
+{
+	uint64_t more;
+
+	scan->source = source;
+	scan->size = source == NULL ? 0 : bpk_source_size(source);
+	scan->window.size = 0;
+	if (!bpk_mul_u64(scan->size, TIMES, &more) ||
+	    !bpk_add_u64(scan->budget, more, &scan->budget))
+		scan->budget = UINT64_MAX;
 }
 
 void bpk_scan_clear(struct bpk_scan *scan)

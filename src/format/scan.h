@@ -26,6 +26,9 @@ int bpk_scan_begin(struct bpk_scan *scan, struct bpk_source *source, bool extend
 		   struct bpk_err *err);
 void bpk_scan_clear(struct bpk_scan *scan);
 
+/* Go on with another source, whose bytes add to the budget. */
+void bpk_scan_turn(struct bpk_scan *scan, struct bpk_source *source);
+
 /* Look at size bytes at offset at, which end in the file; valid until the next call. size is at
  * most 1 MiB, and small steps are cheap. */
 int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t **bytes,

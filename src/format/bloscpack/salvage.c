@@ -226,7 +226,7 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 	if (!salvage->counted && find_entries(s, header, salvage, err) != 0)
 		return -1;
 	if (!salvage->counted) {
-		bpk_salvage_number_by_gaps(salvage, s->scan.size);
+		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
 		return 0;
 	}
 	salvage->nchunks = header->nchunks;
@@ -240,13 +240,18 @@ static int number(struct search *s, struct bpk_salvage *salvage, struct bpk_err 
 	struct bpk_bloscpack_header header;
 	const uint8_t *head;
 
-	bpk_salvage_number_by_gaps(salvage, s->scan.size);
+	bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
 	if (bpk_scan_see(&s->scan, 0, size, &head, err) != 0)
 		return -1;
 	if (bpk_bloscpack_header_read(bpk_view(head, size), &header, NULL) == 0 &&
-	    agrees(&header, s, salvage))
-		return number_by_header(s, &header, salvage, err);
-	return 0;
+	    agrees(&header, s, salvage) && number_by_header(s, &header, salvage, err) != 0)
+		return -1;
+	return salvage->counted
+		       ? 0
+		       : bpk_salvage_doubt(salvage,
+					   "it is unknown whether others were before the first, "
+					   "from which all ranges are counted",
+					   err);
 }
 
 int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *salvage,

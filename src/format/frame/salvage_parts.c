@@ -1,0 +1,669 @@
+/*
+ * Finds the parts that are left of a damaged frame: header, index, trailer with metadata and
+ * digests. salvage.c and salvage_directory.c call it.
+ *
+ *     header | chunks ... | old index | old trailer | chunks ... | index | trailer
+ *
+ * A change by bpk leaves the old index and trailer as a hole, so only those behind all chunks are of
+ * the last state.
+ */
+#include "format/frame/salvage.h"
+
+#include <stdlib.h>
+
+enum {
+	ENTRY = 8,
+	MAGIC = 10,           /* bytes of a header up to its length */
+	TRAILER_START = 4,    /* 94 01 93 cd: "Trailer" */
+	LENGTH = 1,           /* of the trailer, behind its marker ce */
+	FINGERPRINT = 5,      /* and the marker of the fingerprint */
+	MOST_TRIES = 256,     /* indexes and headers that are tried */
+	EMPTY_SECTION = 10,   /* "Metalayer section" */
+	ANY_LAYERS = 4 << 20, /* as state.c */
+	MOST_TIMES = 64,
+};
+
+/* ---- A frame that can be loaded ---- */
+
+static int copy_entries(const struct bpk_frame_state *state, struct bpk_frame_left *left,
+			uint64_t size, struct bpk_err *err)
+{
+	uint64_t n = state->nchunks, entry;
+
+	left->nchunks = n;
+	if (state->uniform && n / ENTRY > size + (1 << 16))
+		return bpk_fail(err, BPK_LIMIT, "has more special chunks than repair makes");
+	if (n > SIZE_MAX / ENTRY)
+		return bpk_fail_memory(err, n);
+	if (bpk_buf_resize(&left->entries, (size_t)n * ENTRY, err) != 0)
+		return -1;
+	for (uint64_t i = 0; i < n; i++) {
+		if (bpk_frame_entry(state, i, &entry, err) != 0)
+			return -1;
+		memcpy(left->entries.data + i * ENTRY, &entry, ENTRY);
+	}
+	return 0;
+}
+
+/* Digests in pages are brought into memory. */
+static int copy_digests(struct bpk_frame_state *state, struct bpk_frame_left *left,
+			struct bpk_err *err)
+{
+	struct bpk_frame_digests *digests = &state->digests;
+	size_t size, at;
+
+	if (digests->checksum == NULL || state->stale || state->damage.kind != BPK_OK)
+		return 0;
+	size = digests->checksum->size;
+	at = digests->bytes.size;
+	if (state->digest_pages != NULL) {
+		if (digests->nchunks > (SIZE_MAX - at) / size)
+			return bpk_fail_memory(err, digests->nchunks);
+		if (bpk_buf_resize(&digests->bytes, at + (size_t)digests->nchunks * size, err) != 0)
+			return -1;
+	}
+	for (uint64_t i = 0; state->digest_pages != NULL && i < digests->nchunks; i++)
+		if (bpk_frame_pages_get(state->digest_pages, i * size,
+					bpk_span(digests->bytes.data + at + i * size, size),
+					err) != 0)
+			return -1;
+	left->digests = *digests;
+	*digests = (struct bpk_frame_digests){ 0 };
+	return 0;
+}
+
+/* Take over the parts of a state. */
+static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left, uint64_t size,
+		      struct bpk_err *err)
+{
+	bool has_trailer = state->layers.count > 0 || state->damage.kind == BPK_OK;
+
+	if (copy_entries(state, left, size, err) != 0 || copy_digests(state, left, err) != 0)
+		return -1;
+	left->header = state->header;
+	state->header = (struct bpk_frame_header){ 0 };
+	left->has_header = left->has_fields = true;
+	left->payload = left->header.size;
+	left->index = (struct bpk_frame_run){ state->index_offset,
+					      state->index_offset + state->index_size };
+	left->layers = state->layers;
+	state->layers = (struct bpk_frame_layers){ 0 };
+	if (has_trailer)
+		left->trailer =
+			(struct bpk_frame_run){ state->trailer_offset,
+						state->trailer_offset + state->trailer_size };
+	left->bad_layers = has_trailer && state->damage.kind != BPK_OK;
+	return 0;
+}
+
+int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, bool *loaded,
+			struct bpk_err *err)
+{
+	struct bpk_frame_state state;
+	struct bpk_err why = { 0 };
+	int rc = bpk_frame_state_load(source, left->sparse, false, &state, &why);
+
+	*loaded = rc == 0 && state.nchunks > 0;
+	if (rc != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	if (*loaded)
+		rc = take_state(&state, left, bpk_source_size(source), err);
+	bpk_frame_state_clear(&state);
+	return rc;
+}
+
+/* ---- Trailers ---- */
+
+static bool is_trailer_start(const uint8_t *bytes)
+{
+	static const uint8_t start[TRAILER_START] = { 0x94, 1, 0x93, 0xcd };
+
+	return memcmp(bytes, start, sizeof start) == 0;
+}
+
+/* *start: that of the trailer whose last bytes are at offset at, by its length; unknown: none. */
+static int look_for_trailer(struct bpk_scan *scan, uint64_t at, uint64_t *start,
+			    struct bpk_err *err)
+{
+	const uint8_t *bytes;
+	uint64_t end = at + BPK_FRAME_TRAILER_TAIL, size;
+
+	*start = BPK_UNKNOWN;
+	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_TAIL, &bytes, err) != 0)
+		return -1;
+	if (bytes[0] != 0xce || bytes[FINGERPRINT] != 0xd8)
+		return 0;
+	size = bpk_get_be32(bytes + LENGTH);
+	if (size < BPK_FRAME_LEAST_TRAILER || size > end)
+		return 0;
+	if (bpk_scan_bring(scan, end - size, size, 0, err) != 0)
+		return -1;
+	if (is_trailer_start(scan->chunk.data))
+		*start = end - size;
+	return 0;
+}
+
+/* Take the trailer in scan->chunk, if it is one. The last one wins. */
+static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t start,
+			struct bpk_err *err)
+{
+	const struct bpk_frame_header latest = { .version = 2 };
+	struct bpk_view bytes = bpk_buf_view(&scan->chunk);
+	struct bpk_frame_digests digests = { 0 };
+	struct bpk_frame_layers layers;
+	struct bpk_err why = { 0 };
+
+	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
+				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
+				   &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
+	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
+		left->bad_layers = true;
+	else if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_BPK &&
+		 bpk_frame_digests_check_trailer(&digests, bytes, &why) != 0)
+		left->bad_layers = true;
+	if (left->bad_layers || bpk_frame_trailer_author(bytes) != BPK_FRAME_BY_BPK)
+		bpk_frame_digests_clear(&digests);
+	bpk_frame_layers_clear(&left->layers);
+	bpk_frame_digests_clear(&left->digests);
+	left->layers = layers;
+	left->digests = digests;
+	left->trailer = (struct bpk_frame_run){ start, start + bytes.size };
+	return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+}
+
+/* Drop the chunks that lie in the run. */
+static void drop_run(struct bpk_salvage *found, struct bpk_frame_run run)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].offset < run.start || found->all[i].offset >= run.end)
+			found->all[kept++] = found->all[i];
+	found->count = kept;
+}
+
+static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t end,
+				 struct bpk_frame_left *left, struct bpk_err *err)
+{
+	uint64_t trailer;
+
+	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL; at++)
+		if (look_for_trailer(scan, at, &trailer, err) != 0 ||
+		    (trailer != BPK_UNKNOWN && take_trailer(scan, left, trailer, err) != 0))
+			return -1;
+	return 0;
+}
+
+/* Find the trailers between the chunks. The bytes of chunks are passed over, as they may hold other
+ * frames. */
+static int find_trailers(struct bpk_scan *scan, struct bpk_frame_left *left,
+			 struct bpk_salvage *found, struct bpk_err *err)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; i <= found->count; i++) {
+		uint64_t end = i < found->count ? found->all[i].offset : scan->size;
+
+		if (find_trailers_between(scan, at, end, left, err) != 0)
+			return -1;
+		if (i < found->count)
+			at = bpk_max_u64(at, end + found->all[i].packed_size);
+	}
+	return 0;
+}
+
+/* ---- The header ---- */
+
+/* True if the header is the frame's, and not that of a frame in its data: it is where the file
+ * begins, or the trailer is where it says. */
+static bool is_in_place(const struct bpk_frame_left *left, uint64_t at)
+{
+	return at == 0 || left->digests.checksum != NULL ||
+	       (left->trailer.end > at && left->trailer.end - at == left->header.frame_size);
+}
+
+static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left *left,
+		      struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_view bytes;
+	uint32_t size;
+
+	if (bpk_scan_bring(scan, at, BPK_FRAME_FIXED_SIZE, 0, err) != 0)
+		return -1;
+	if (bpk_frame_header_size(bpk_buf_view(&scan->chunk), &size, NULL) != 0 ||
+	    size > scan->size - at)
+		return 0;
+	if (bpk_scan_bring(scan, at, size, 0, err) != 0)
+		return -1;
+	bytes = bpk_buf_view(&scan->chunk);
+	if (bpk_frame_header_read(bytes, &left->header, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->has_header = left->header.sparse == left->sparse && is_in_place(left, at) &&
+			   (left->digests.checksum == NULL ||
+			    bpk_frame_header_author(bytes) == BPK_FRAME_BY_OTHER ||
+			    bpk_frame_digests_check(&left->digests, BPK_FRAME_DIGEST_HEADER, bytes,
+						    NULL) == 0);
+	left->has_fields = left->has_header;
+	left->payload = at + size;
+	if (!left->has_header)
+		bpk_frame_header_clear(&left->header);
+	return 0;
+}
+
+/* Find the header before the first chunk: bytes may have come before it. */
+static int find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
+		       struct bpk_err *err)
+{
+	static const uint8_t magic[MAGIC] = { 0x9e, 0xa8, 'b', '2', 'f', 'r', 'a', 'm', 'e', 0 };
+	const uint8_t *bytes;
+	unsigned tries = 0;
+
+	for (uint64_t at = 0; !left->has_header && tries < MOST_TRIES && at < end &&
+			      scan->size - at >= BPK_FRAME_FIXED_SIZE;
+	     at++) {
+		if (bpk_scan_see(scan, at, MAGIC, &bytes, err) != 0)
+			return -1;
+		if (memcmp(bytes, magic, MAGIC) != 0)
+			continue;
+		tries++;
+		if (try_header(scan, at, left, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Take the fixed part from the digests' copy: a header that had no layers is whole again. */
+static int take_copy(struct bpk_frame_left *left, struct bpk_err *err)
+{
+	static const uint8_t section[EMPTY_SECTION] = { 0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0 };
+	enum { LENGTH_AT = 11 };
+	uint8_t bytes[BPK_FRAME_LEAST_HEADER];
+	struct bpk_err why = { 0 };
+	uint32_t size;
+
+	if (!left->digests.marked)
+		return 0;
+	memcpy(bytes, left->digests.bytes.data + BPK_FRAME_DIGESTS_COPY, BPK_FRAME_FIXED_SIZE);
+	memcpy(bytes + BPK_FRAME_FIXED_SIZE, section, sizeof section);
+	size = bpk_get_be32(bytes + LENGTH_AT);
+	bpk_put_be32(bytes + LENGTH_AT, sizeof bytes);
+	if (bpk_frame_header_read(bpk_view(bytes, sizeof bytes), &left->header, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->has_fields = true;
+	left->has_header = size == sizeof bytes;
+	left->header.size = size;
+	return 0;
+}
+
+/* ---- The index ---- */
+
+/* Unpack the chunk in scan->chunk as an index; *is: it is one, by its form. */
+static int read_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
+		      struct bpk_buf *entries, bool *is, struct bpk_err *err)
+{
+	const struct bpk_frame_header any = { .sparse = left->sparse, .packed_size = INT64_MAX };
+	struct bpk_view bytes = bpk_buf_view(&scan->chunk);
+	struct bpk_err why = { 0 };
+	uint64_t nchunks;
+	uint32_t size;
+
+	*is = bpk_frame_index_read(scan->ctx, &any, bytes, BPK_UNKNOWN, entries, &nchunks, &size,
+				   &why) == 0;
+	return !*is && why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+}
+
+/* *is: a trailer begins at offset at. */
+static int has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
+{
+	const uint8_t *bytes;
+
+	*is = false;
+	if (scan->size - at < TRAILER_START)
+		return 0;
+	if (bpk_scan_see(scan, at, TRAILER_START, &bytes, err) != 0)
+		return -1;
+	*is = is_trailer_start(bytes);
+	return 0;
+}
+
+/* Where the header says that the index is. */
+static uint64_t index_place(const struct bpk_frame_left *left)
+{
+	if (!left->has_header || left->payload == BPK_UNKNOWN)
+		return BPK_UNKNOWN;
+	return left->payload + (left->sparse ? 0 : left->header.packed_size);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return x < y ? -1 : x > y;
+}
+
+static int compare_offset(const void *key, const void *chunk)
+{
+	uint64_t at = *(const uint64_t *)key, offset = ((const struct bpk_saved *)chunk)->offset;
+
+	return at < offset ? -1 : at > offset;
+}
+
+/* The sorted offsets of an index, without equal ones. */
+static int sort_offsets(const struct bpk_buf *entries, struct bpk_buf *sorted, struct bpk_err *err)
+{
+	size_t kept = 0;
+
+	sorted->size = 0;
+	if (bpk_buf_append(sorted, bpk_buf_view(entries), err) != 0)
+		return -1;
+	if (sorted->size > 0)
+		qsort(sorted->data, sorted->size / ENTRY, ENTRY, compare_entries);
+	for (size_t at = 0; at < sorted->size; at += ENTRY) {
+		const uint8_t *entry = sorted->data + at;
+		uint64_t value;
+
+		memcpy(&value, entry, ENTRY);
+		if (bpk_frame_offset_special(value) == BPK_SPECIAL_NONE &&
+		    (kept == 0 || memcmp(sorted->data + kept - ENTRY, entry, ENTRY) != 0)) {
+			memmove(sorted->data + kept, entry, ENTRY);
+			kept += ENTRY;
+		}
+	}
+	sorted->size = kept;
+	return 0;
+}
+
+/* Count the offsets that lead to chunks if the payload begins at start, which wraps around if it
+ * began before the file does. */
+static size_t count_chunks(const struct bpk_buf *sorted, uint64_t start,
+			   const struct bpk_saved *chunks, size_t n)
+{
+	size_t count = 0;
+	uint64_t entry;
+
+	for (size_t at = 0; at < sorted->size; at += ENTRY) {
+		memcpy(&entry, sorted->data + at, ENTRY);
+		entry += start;
+		count += bsearch(&entry, chunks, n, sizeof *chunks, compare_offset) != NULL;
+	}
+	return count;
+}
+
+/* *is: offsets of the index lead to the n chunks before it, which data do not. */
+static int leads_to_chunks(const struct bpk_buf *entries, const struct bpk_saved *chunks, size_t n,
+			   bool *is, struct bpk_err *err)
+{
+	enum { LAST = 4, ENOUGH = 3 };
+	struct bpk_buf sorted = { 0 };
+	int rc = sort_offsets(entries, &sorted, err);
+	uint64_t nsorted = sorted.size / ENTRY, most = 0;
+	uint64_t entry;
+
+	for (size_t c = 0; rc == 0 && c < LAST && c < n; c++)
+		for (size_t e = 0; e < LAST && e < nsorted; e++) {
+			uint64_t at = chunks[n - 1 - c].offset;
+
+			memcpy(&entry, sorted.data + (nsorted - 1 - e) * ENTRY, ENTRY);
+			most = bpk_max_u64(most, count_chunks(&sorted, at - entry, chunks, n));
+		}
+	/* the only chunk says less than the distances of several */
+	*is = nsorted > 1 ? most >= bpk_min_u64(ENOUGH, nsorted)
+			  : most == 1 && entries->size == ENTRY &&
+				    chunks[n - 1].offset + chunks[n - 1].packed_size ==
+					    chunks[n].offset;
+	bpk_buf_clear(&sorted);
+	return rc;
+}
+
+/* *is: chunk n is an index, of the last state or an older one; its entries are in entries, or none
+ * if they are damaged. */
+static int try_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
+		     const struct bpk_saved *chunks, size_t n, struct bpk_buf *entries, bool *is,
+		     struct bpk_err *err)
+{
+	const struct bpk_saved *chunk = &chunks[n];
+	bool placed;
+	uint64_t end = chunk->offset + chunk->packed_size;
+
+	if (has_trailer_at(scan, end, is, err) != 0)
+		return -1;
+	placed = *is || chunk->offset == index_place(left);
+	*is = chunk->raw_size % ENTRY == 0 && (placed || chunk->typesize == ENTRY);
+	if (!*is)
+		return 0;
+	if (bpk_scan_bring(scan, chunk->offset, chunk->packed_size, 0, err) != 0 ||
+	    read_index(scan, left, entries, is, err) != 0)
+		return -1;
+	if (*is && !placed)
+		return leads_to_chunks(entries, chunks, n, is, err);
+	if (!*is)
+		entries->size = 0;
+	*is = *is || placed;
+	return 0;
+}
+
+static bool is_latest(const struct bpk_scan *scan, const struct bpk_frame_left *left, bool is_last)
+{
+	if (left->digests.checksum != NULL)
+		return bpk_frame_digests_check(&left->digests, BPK_FRAME_DIGEST_INDEX,
+					       bpk_buf_view(&scan->chunk), NULL) == 0;
+	return is_last;
+}
+
+/* Find the indexes, from the last on, and drop them from the chunks. */
+static int find_index(struct bpk_scan *scan, struct bpk_frame_left *left, struct bpk_salvage *found,
+		      struct bpk_err *err)
+{
+	struct bpk_buf entries = { 0 };
+	size_t kept = found->count;
+	bool is = false, is_last = true; /* no chunk of the usual size follows it */
+	int rc = 0;
+
+	/* those before i are where they were found */
+	for (size_t i = found->count; rc == 0 && i > 0; i--) {
+		const struct bpk_saved chunk = found->all[i - 1];
+
+		rc = try_index(scan, left, found->all, i - 1, &entries, &is, err);
+		if (rc != 0 || !is) {
+			found->all[--kept] = chunk;
+			is_last = is_last && chunk.raw_size != found->chunk_size;
+			continue;
+		}
+		if (entries.size > 0 && left->index.end == 0 && is_latest(scan, left, is_last)) {
+			left->index = (struct bpk_frame_run){ chunk.offset,
+							      chunk.offset + chunk.packed_size };
+			left->nchunks = entries.size / ENTRY;
+			bpk_buf_clear(&left->entries);
+			left->entries = entries;
+			entries = (struct bpk_buf){ 0 };
+		}
+	}
+	if (kept > 0)
+		memmove(found->all, found->all + kept, (found->count - kept) * sizeof *found->all);
+	found->count -= kept;
+	bpk_buf_clear(&entries);
+	return rc;
+}
+
+/* ---- All parts ---- */
+
+/* A trailer before chunks is that of an older state. */
+static void drop_old_trailer(struct bpk_frame_left *left, const struct bpk_salvage *found)
+{
+	const struct bpk_saved *last = found->count > 0 ? &found->all[found->count - 1] : NULL;
+
+	if (left->sparse || last == NULL || last->offset < left->trailer.end)
+		return;
+	left->trailer = (struct bpk_frame_run){ 0 };
+	left->bad_layers = false;
+	bpk_frame_layers_clear(&left->layers);
+	bpk_frame_digests_clear(&left->digests);
+}
+
+/* Chunks of another number: a part is that of another state. */
+static void compare_counts(struct bpk_frame_left *left)
+{
+	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
+
+	if (left->digests.checksum != NULL)
+		left->nchunks = left->digests.nchunks;
+	left->is_old = left->has_fields && left->nchunks > 0 && left->nchunks != n &&
+		       left->header.chunk_size > 0;
+}
+
+int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
+			struct bpk_salvage *found, struct bpk_err *err)
+{
+	uint64_t first = found->count > 0 ? found->all[0].offset : scan->size;
+
+	left->payload = BPK_UNKNOWN;
+	if (find_trailers(scan, left, found, err) != 0)
+		return -1;
+	drop_run(found, left->trailer);
+	drop_old_trailer(left, found);
+	if (bpk_salvage_find_chunk_size(found, err) != 0 ||
+	    find_header(scan, left, first, err) != 0 ||
+	    (!left->has_header && take_copy(left, err) != 0) ||
+	    find_index(scan, left, found, err) != 0)
+		return -1;
+	if (left->index.end > 0) /* behind it are layers, of a trailer that is damaged */
+		drop_run(found, (struct bpk_frame_run){ left->index.start, UINT64_MAX });
+	compare_counts(left);
+	return 0;
+}
+
+uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
+{
+	const struct bpk_frame_header *header = &left->header;
+	uint64_t size, n;
+
+	if (!left->has_fields || header->chunk_size <= 0)
+		return BPK_UNKNOWN;
+	size = (uint64_t)header->chunk_size;
+	n = bpk_frame_count(header);
+	if (left->is_old)
+		return number + 1 < left->nchunks ? size : BPK_UNKNOWN;
+	return number + 1 < n ? size : header->raw_size - (n - 1) * size;
+}
+
+uint64_t bpk_frame_left_entry(const struct bpk_frame_left *left, uint64_t number)
+{
+	uint64_t entry;
+
+	memcpy(&entry, left->entries.data + number * ENTRY, sizeof entry);
+	return entry;
+}
+
+const uint8_t *bpk_frame_left_digest(const struct bpk_frame_left *left, uint64_t number)
+{
+	static const uint8_t none[BPK_DIGEST_MAX];
+	const uint8_t *digest;
+
+	if (left->digests.checksum == NULL)
+		return NULL;
+	digest = bpk_frame_digests_chunk(&left->digests, number);
+	return digest == NULL || memcmp(digest, none, left->digests.checksum->size) == 0 ? NULL
+											 : digest;
+}
+
+void bpk_frame_left_free(void *parts)
+{
+	struct bpk_frame_left *left = parts;
+
+	if (left == NULL)
+		return;
+	bpk_frame_header_clear(&left->header);
+	bpk_frame_layers_clear(&left->layers);
+	bpk_frame_digests_clear(&left->digests);
+	bpk_buf_clear(&left->entries);
+	free(left->list);
+	free(left);
+}
+
+/* ---- For the new archive ---- */
+
+static void list_layers(struct bpk_frame_left *left, const struct bpk_frame_layers *layers,
+			bool fixed)
+{
+	struct bpk_metadata_info *metadata = &left->info.metadata;
+
+	for (size_t i = 0; i < layers->count; i++)
+		if (!bpk_frame_layer_is_ours(layers->all[i].name))
+			left->list[metadata->nlayers++] = (struct bpk_layer){
+				.name = layers->all[i].name,
+				.fixed = fixed,
+				.content = bpk_buf_view(&layers->all[i].content),
+			};
+}
+
+static const struct bpk_checksum *checksum_of(const struct bpk_frame_left *left)
+{
+	const struct bpk_frame_header *header = &left->header;
+	bool by_other = left->has_fields && (header->pack_threads | header->unpack_threads) != 0;
+
+	if (left->digests.checksum != NULL)
+		return left->digests.checksum;
+	return by_other ? &bpk_checksums[0] : bpk_checksum_find("crc32");
+}
+
+static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
+		      struct bpk_err *err)
+{
+	bool by_other = checksum_of(left)->size == 0;
+
+	if (!left->has_header &&
+	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
+			      err) != 0)
+		return -1;
+	if (left->trailer.end == 0 && !(by_other && !left->header.has_layers) &&
+	    bpk_salvage_doubt(
+		    salvage,
+		    "the trailer is lost, and with it metadata, and the checksums without "
+		    "which changed bytes in a chunk may go unnoticed",
+		    err) != 0)
+		return -1;
+	if (left->is_old &&
+	    bpk_salvage_doubt(salvage, "header and index are of different states of the frame",
+			      err) != 0)
+		return -1;
+	if (left->bad_layers &&
+	    bpk_salvage_doubt(salvage,
+			      "the trailer is damaged, and metadata may be; changed bytes in a "
+			      "chunk may go unnoticed",
+			      err) != 0)
+		return -1;
+	return 0;
+}
+
+int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
+			struct bpk_err *err)
+{
+	const struct bpk_frame_layers *fixed = &left->header.fixed;
+	struct bpk_info *info = &left->info;
+
+	salvage->parts = left;
+	salvage->release = bpk_frame_left_free;
+	salvage->checksum = checksum_of(left);
+	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
+	if (left->list == NULL)
+		return -1;
+	list_layers(left, fixed, true);
+	list_layers(left, &left->layers, false);
+	info->metadata.layers = left->list;
+	info->metadata.given = info->metadata.nlayers > 0;
+	info->chunks.extended = true;
+	if (left->has_fields) {
+		info->frame = &left->header;
+		info->chunks.typesize = left->header.typesize;
+		salvage->typesize = left->header.typesize;
+	}
+	salvage->shaped = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
+			  bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL;
+	salvage->like = info;
+	return add_doubts(left, salvage, err);
+}
