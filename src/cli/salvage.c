@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "cli/report.h"
 #include "cli/side.h"
@@ -28,6 +29,7 @@ struct job {
 	struct bpk_recipe recipe; /* of the first intact chunk */
 	bool has_recipe;
 	struct bpk_buf proof;
+	struct bpk_buf text; /* metadata of the new archive */
 };
 
 /* ---- the need ---- */
@@ -341,20 +343,34 @@ static void set_sizes(const struct job *job, struct bpk_info *info)
 		info->chunks.typesize = found->typesize;
 }
 
-/* The parts that the new archive takes over. An array that loses chunks becomes plain bytes. */
-static struct bpk_info info_of(const struct job *job)
+/* An array that loses chunks becomes plain bytes. */
+static int drop_array(struct job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_metadata_info *metadata = &info->metadata;
+
+	info->frame = NULL;
+	info->array = (struct bpk_array_info){ 0 };
+	if (metadata->layers != NULL || bpk_json_kind(metadata->text) != BPK_JSON_OBJECT)
+		return 0;
+	if (bpk_array_strip_metadata(metadata->text, &job->text, err) != 0)
+		return -1;
+	metadata->text = bpk_buf_view(&job->text);
+	metadata->given = metadata->text.size > 0;
+	return 0;
+}
+
+/* The parts that the new archive takes over. */
+static int make_info(struct job *job, struct bpk_info *info, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &job->found;
-	struct bpk_info info = { 0 };
 
+	*info = (struct bpk_info){ 0 };
 	if (found->like != NULL)
-		info = *found->like;
-	if (loses_array(job)) {
-		info.frame = NULL;
-		info.array = (struct bpk_array_info){ 0 };
-	}
-	set_sizes(job, &info);
-	return info;
+		*info = *found->like;
+	if (loses_array(job) && drop_array(job, info, err) != 0)
+		return -1;
+	set_sizes(job, info);
+	return 0;
 }
 
 static struct bpk_recipe default_recipe(const struct job *job)
@@ -369,12 +385,31 @@ static struct bpk_recipe default_recipe(const struct job *job)
 	};
 }
 
+/* The layout of the old archive, if the format writes it; or NULL. */
+static const char *layout_of(const struct job *job)
+{
+	const struct bpk_info *like = job->found.like;
+	const char *const *layouts = job->format->layouts;
+
+	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && like != NULL; i++)
+		if (strcasecmp(layouts[i], like->variant) == 0)
+			return layouts[i];
+	return NULL;
+}
+
 static int write_into(struct job *job, struct bpk_err *err)
 {
-	const struct bpk_write_options options = { .append_space = BPK_UNKNOWN };
+	struct bpk_write_options options = {
+		.append_space = BPK_UNKNOWN,
+		.layout = layout_of(job),
+	};
 	const struct bpk_writer_ops *ops = job->format->writer;
-	const struct bpk_info info = info_of(job);
-	int rc = ops->open(job->draft, &info, &options, &job->writer, err);
+	struct bpk_info info;
+	int rc = make_info(job, &info, err);
+
+	options.superchunk_size = info.directory.superchunk_chunks * job->found.chunk_size;
+	if (rc == 0)
+		rc = ops->open(job->draft, &info, &options, &job->writer, err);
 
 	job->recipe = default_recipe(job);
 	job->ctx = rc == 0 ? bpk_chunk_ctx_new(err) : NULL;
@@ -492,6 +527,7 @@ static void job_clear(struct job *job)
 	bpk_buf_clear(&job->parcel.raw);
 	bpk_buf_clear(&job->parcel.packed);
 	bpk_buf_clear(&job->proof);
+	bpk_buf_clear(&job->text);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
 }

@@ -80,6 +80,7 @@ static const struct bpk_format chunked = {
 	.is_directory = true,
 	.layouts = chunked_layouts,
 	.obstacle = obstacle_to_chunked,
+	.salvage = bpk_chunkdir_salvage,
 	.owns = bpk_chunkdir_owns,
 };
 

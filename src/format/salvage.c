@@ -177,6 +177,21 @@ void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size)
 	salvage->count = kept;
 }
 
+void bpk_salvage_keep_size(struct bpk_salvage *salvage)
+{
+	size_t kept = 0, count = salvage->count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct bpk_saved saved = salvage->all[i];
+
+		if (saved.raw_size == salvage->chunk_size ||
+		    (saved.raw_size < salvage->chunk_size && i + 1 == count))
+			salvage->all[kept++] = saved;
+	}
+	salvage->nothers += count - kept;
+	salvage->count = kept;
+}
+
 /* ---- Numbers ---- */
 
 static uint64_t average(const struct bpk_salvage *salvage)
@@ -217,4 +232,17 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 		salvage->nchunks += estimate(size - end, one);
 	salvage->last_size =
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
+}
+
+void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks)
+{
+	size_t count = salvage->count;
+	struct bpk_saved *last = &salvage->all[count - 1];
+
+	for (size_t i = 0; i < count; i++)
+		salvage->all[i].number = bpk_min_u64(salvage->all[i].number, nchunks - (count - i));
+	if (last->raw_size < salvage->chunk_size)
+		last->number = nchunks - 1;
+	salvage->nchunks = nchunks;
+	salvage->counted = nchunks == count;
 }

@@ -76,9 +76,16 @@ int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err
  * shorter, and none may be longer. */
 void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size);
 
+/* The same for chunks of several files, in the order of the list. */
+void bpk_salvage_keep_size(struct bpk_salvage *salvage);
+
 /* Number the chunks of a file, which lie between start and size, by the gaps between them, and set
  * nchunks and last_size. If start is unknown, chunks before the first cannot be told from the
  * archive's other parts. */
 void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size);
+
+/* The archive is known to have nchunks, no less than the list: numbers that the gaps make too large
+ * fit, and a short chunk is the last. */
+void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks);
 
 #endif

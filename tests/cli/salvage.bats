@@ -50,6 +50,39 @@ rounds() {
     rounds S.b2s S 8192
 }
 
+@test "of chunked directories: data files and meta files are missing or damaged" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 4K --superchunk-size 32K -o A.blpd A
+    rounds A.blpd A 4096
+
+    bpk pack -q --dtype f8 --shape 100,250 --set unit=m --superchunk-size 64K -z 16000 -o N.blpd A
+    rm N.blpd/data/__2__.bin
+    ends 2 bpk repair N.blpd
+    says '4 of 13 chunks are lost$'
+    grep -qx 'N.blpd: raw bytes 64000:128000 are lost' "$out"
+    ends 2 bpk repair --apply --fill zero -o new.blpd N.blpd
+    bpk verify new.blpd
+    bpk cat new.blpd | cmp - <(head -c 64000 A && head -c 64000 /dev/zero && tail -c +128001 A)
+    bpk info -v new.blpd >info
+    grep -q 'shape  *100 x 250' info
+    ends 0 bpk repair -f --apply --from A -o new.blpd N.blpd
+    bpk cat new.blpd | cmp - A
+    ends 2 bpk repair -f --apply --fill skip -o new.blpd N.blpd
+    says 'new.blpd: is plain bytes, since chunks of the array are left out'
+    bpk info --json new.blpd | grep -q '"shape":null'
+    echo x >N.blpd/meta/storage
+    ends 2 bpk repair N.blpd
+    says '4 of 13 chunks are lost; the meta files are damaged'
+
+    head -c 120000 A >R
+    bpk pack -q --dtype "[('x','<i4'),('y','<f8')]" -o R.blpd R
+    rm R.blpd/data/y/__1__.bin
+    ends 1 bpk repair R.blpd
+    says 'keeps records as columns, or objects, and repair does not save these yet'
+}
+
 @test "of frames that c-blosc2 wrote" {
     need_python
     need_fixtures blosc2

@@ -196,7 +196,57 @@ class Sparse:
         return not self.damaged
 
 
-KINDS = {".b2s": Sparse, ".blp": Bloscpack, ".b2frame": Frame, ".b2nd": Frame}
+class Chunked:
+    """A chunked directory of superchunks, which are Bloscpack files."""
+
+    has_digests = True
+
+    def __init__(self, archive):
+        self.archive = archive
+        info = json.loads(run("info", "-vv", "--json", archive).stdout)
+        self.per_file = info["superchunk_nchunks"]
+        self.spans = [(c["offset"], c["offset"] + c["packed_size"] + Bloscpack.DIGEST) for c in info["chunks"]]
+        self.damaged = False
+
+    def damage(self, rng, name):
+        subprocess.run(["rm", "-rf", name])
+        shutil.copytree(self.archive, name)
+        self.damaged = False
+        for meta in ("sizes", "storage"):
+            if rng.random() < 0.2:
+                self.hurt(rng, f"{name}/meta/{meta}", 0)
+        lost = set()
+        nfiles = -(-len(self.spans) // self.per_file)
+        for file in rng.sample(range(nfiles), rng.randrange(min(4, nfiles + 1))):
+            first = file * self.per_file
+            spans = self.spans[first : first + self.per_file]
+            b = self.hurt(rng, f"{name}/data/__{file + 1}__.bin", spans[0][0])
+            lost.update(first + n for n, span in enumerate(spans) if b is None or not b.is_whole(*span))
+        return [n for n in range(len(self.spans)) if n not in lost], True, True
+
+    def hurt(self, rng, name, first):
+        """The damage to a file; None: it is removed."""
+        self.damaged = True
+        b = Bytes(rng, open(name, "rb").read())
+        kind = rng.randrange(4)
+        if kind == 0:
+            os.remove(name)
+            return None
+        if kind == 1:
+            b.flip(0, max(first, 8))
+        if kind == 2:
+            at = rng.randrange(len(b.data))
+            b.remove(at, len(b.data))
+        if kind == 3 or rng.random() < 0.5:
+            b.at_random(first)
+        open(name, "wb").write(b.result())
+        return b
+
+    def same(self, name):
+        return not self.damaged
+
+
+KINDS = {".blpd": Chunked, ".b2s": Sparse, ".blp": Bloscpack, ".b2frame": Frame, ".b2nd": Frame}
 
 
 def is_among(wanted, got, ordered, spare):

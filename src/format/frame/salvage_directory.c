@@ -154,22 +154,6 @@ static int visit_in_order(void *arg, const char *name, enum bpk_entry entry)
 		       : bpk_salvage_add(s->salvage, &saved, s->err);
 }
 
-/* Of other sizes only the last chunk is kept, if it is shorter. */
-static void drop_others(struct bpk_salvage *salvage)
-{
-	size_t kept = 0, count = salvage->count;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct bpk_saved saved = salvage->all[i];
-
-		if (saved.raw_size == salvage->chunk_size ||
-		    (saved.raw_size < salvage->chunk_size && i + 1 == count))
-			salvage->all[kept++] = saved;
-	}
-	salvage->nothers = count - kept;
-	salvage->count = kept;
-}
-
 static int take_in_order(struct search *s)
 {
 	struct bpk_salvage *salvage = s->salvage;
@@ -180,7 +164,7 @@ static int take_in_order(struct search *s)
 		salvage->chunk_size = (uint32_t)s->left->header.chunk_size;
 	else if (bpk_salvage_find_chunk_size(salvage, s->err) != 0)
 		return -1;
-	drop_others(salvage);
+	bpk_salvage_keep_size(salvage);
 	return bpk_frame_number_by_order(s->left, 0, 0, salvage, s->err);
 }
 

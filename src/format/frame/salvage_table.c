@@ -301,20 +301,6 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 
 /* ---- By order ---- */
 
-/* The header's count is right: chunks that the gaps make too many of are none. */
-static void fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks)
-{
-	size_t count = salvage->count;
-	struct bpk_saved *last = &salvage->all[count - 1];
-
-	for (size_t i = 0; i < count; i++)
-		salvage->all[i].number = bpk_min_u64(salvage->all[i].number, nchunks - (count - i));
-	if (last->raw_size < salvage->chunk_size)
-		last->number = nchunks - 1;
-	salvage->nchunks = nchunks;
-	salvage->counted = nchunks == count;
-}
-
 /* Ids of files count from 0, if none was replaced. */
 static void number_by_ids(struct bpk_salvage *salvage)
 {
@@ -340,7 +326,7 @@ int bpk_frame_number_by_order(const struct bpk_frame_left *left, uint64_t start,
 	else
 		bpk_salvage_number_by_gaps(salvage, start, end);
 	if (n >= salvage->count)
-		fit_numbers(salvage, n);
+		bpk_salvage_fit_numbers(salvage, n);
 	set_sizes(left, salvage);
 	return bpk_salvage_doubt(
 		salvage,
