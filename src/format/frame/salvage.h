@@ -1,7 +1,8 @@
 /*
  * The remains of a damaged frame, inside the room: parts (salvage_parts.c), and a table of chunks
- * by their numbers (salvage_table.c). salvage.c finds the chunks of a contiguous frame,
- * salvage_directory.c those of a sparse one.
+ * by their numbers (salvage_table.c), filled by a search for them (salvage_search.c) or by the index
+ * (salvage_places.c). salvage.c finds the chunks of a contiguous frame, salvage_directory.c those of
+ * a sparse one.
  */
 #ifndef BPK_FORMAT_FRAME_SALVAGE_H
 #define BPK_FORMAT_FRAME_SALVAGE_H
@@ -50,11 +51,17 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 			struct bpk_salvage *found, struct bpk_err *err);
 
-/* Describe in salvage the parts that the new archive takes over, and add the doubts about lost parts. Takes
- * left, from the heap, also on failure. */
+/* The same for the index alone, once trailer and header were looked for. */
+int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left,
+			      struct bpk_salvage *found, struct bpk_err *err);
+
+/* Describe in salvage the parts that the new archive takes over, and add the doubts about lost
+ * parts. Takes left, from the heap, also on failure. */
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			struct bpk_err *err);
 void bpk_frame_left_free(void *left);
+
+/* ---- Chunks by number ---- */
 
 /* Raw bytes of chunk number; unknown if no part has them. */
 uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number);
@@ -64,8 +71,6 @@ uint64_t bpk_frame_left_entry(const struct bpk_frame_left *left, uint64_t number
 
 /* The digest of chunk number; NULL: none is known, or the chunk is special. */
 const uint8_t *bpk_frame_left_digest(const struct bpk_frame_left *left, uint64_t number);
-
-/* ---- Chunks by number ---- */
 
 struct bpk_frame_key {
 	uint64_t key; /* of a digest its first bytes, else an entry of the index */
@@ -80,8 +85,8 @@ struct bpk_frame_table {
 	size_t nkeys;
 };
 
-/* Begin a table with the special chunks, as far as the index tells them, and sort it by the index, or
- * by digests without one. size: bytes of the archive, which bound the number of chunks
+/* Begin a table with the special chunks, as far as the index tells them, and sort it by the index,
+ * or by digests without one. size: bytes of the archive, which bound the number of chunks
  * (BPK_LIMIT). */
 int bpk_frame_table_begin(struct bpk_frame_table *table, const struct bpk_frame_left *left,
 			  uint64_t size, struct bpk_err *err);
@@ -113,6 +118,11 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksum *checksum,
 		    const uint8_t *digest, struct bpk_saved *saved, bool *is, struct bpk_err *err);
 
+enum { BPK_FRAME_TRAILER_START = 4 };
+
+/* True if the BPK_FRAME_TRAILER_START bytes may begin a trailer ("Trailer"). */
+bool bpk_frame_is_trailer_start(const uint8_t *bytes);
+
 /* List the chunks of the file in scan that unpack, and the places of those that do not and are
  * followed by another. */
 int bpk_frame_find_chunks(struct bpk_scan *scan, struct bpk_salvage *found, struct bpk_err *err);
@@ -124,6 +134,19 @@ int bpk_frame_find_by_digests(struct bpk_scan *scan, uint64_t file, struct bpk_f
 /* Add a doubt if the table has no special chunks, since the index is lost. */
 int bpk_frame_doubt_specials(const struct bpk_frame_table *table, struct bpk_salvage *salvage,
 			     struct bpk_err *err);
+
+/*
+ * Note the chunks of a contiguous frame by its index: where it says, and those that bytes which
+ * came or went have moved. found are the chunks before the index; take_loaded, for a frame that
+ * could be loaded, finds them if it needs them. *damaged: the index turns out to be, and the table
+ * is of no use. Doubts are added to salvage.
+ */
+int bpk_frame_number_by_index(struct bpk_scan *scan, struct bpk_frame_left *left,
+			      struct bpk_frame_table *table, const struct bpk_salvage *found,
+			      bool *damaged, struct bpk_salvage *salvage, struct bpk_err *err);
+int bpk_frame_take_loaded(struct bpk_scan *scan, struct bpk_frame_table *table,
+			  struct bpk_salvage *found, bool *damaged, struct bpk_salvage *salvage,
+			  struct bpk_err *err);
 
 /* Number the chunks of the list, in its order, which lie between start and end. start unknown: so
  * is the place of the first. */

@@ -67,7 +67,7 @@ static void close_file(struct search *s, struct bpk_source *source)
 	bpk_source_close(source);
 }
 
-/* *is: the file begins with an intact chunk, by the digest of the chunk's number if there is one. */
+/* *is: the file begins with an intact chunk, by the digest of its number if there is one. */
 static int test_file(struct search *s, const char *name, const uint8_t *digest,
 		     struct bpk_saved *saved, bool *is)
 {
@@ -178,7 +178,8 @@ static int count_file(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* An index without a digest may be damaged, if chunks that it names are lost and others are there. */
+/* An index without a digest may be damaged, if chunks that it names are lost and others are
+ * there. */
 static int doubt_index(struct search *s)
 {
 	uint64_t count = 0;

@@ -8,11 +8,48 @@
 #include <stdlib.h>
 
 enum {
+	ENTRY = 8, /* bytes of one in the index */
 	/* Chunks of a small archive; and of others for each byte, as indexes of special values pack
 	 * well. */
 	ANY_CHUNKS = 1 << 16,
 	TIMES = 8,
 };
+
+/* ---- Known of a number ---- */
+
+uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
+{
+	const struct bpk_frame_header *header = &left->header;
+	uint64_t size, n;
+
+	if (!left->has_fields || header->chunk_size <= 0)
+		return BPK_UNKNOWN;
+	size = (uint64_t)header->chunk_size;
+	n = bpk_frame_count(header);
+	if (left->is_old)
+		return number + 1 < left->nchunks ? size : BPK_UNKNOWN;
+	return number + 1 < n ? size : header->raw_size - (n - 1) * size;
+}
+
+uint64_t bpk_frame_left_entry(const struct bpk_frame_left *left, uint64_t number)
+{
+	uint64_t entry;
+
+	memcpy(&entry, left->entries.data + number * ENTRY, sizeof entry);
+	return entry;
+}
+
+const uint8_t *bpk_frame_left_digest(const struct bpk_frame_left *left, uint64_t number)
+{
+	static const uint8_t none[BPK_DIGEST_MAX];
+	const uint8_t *digest;
+
+	if (left->digests.checksum == NULL)
+		return NULL;
+	digest = bpk_frame_digests_chunk(&left->digests, number);
+	return digest == NULL || memcmp(digest, none, left->digests.checksum->size) == 0 ? NULL
+											 : digest;
+}
 
 /* ---- One chunk ---- */
 
@@ -296,6 +333,19 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 	drop_others(salvage);
 	if (salvage->count > 0)
 		set_sizes(left, salvage);
+	return 0;
+}
+
+int bpk_frame_doubt_specials(const struct bpk_frame_table *table, struct bpk_salvage *salvage,
+			     struct bpk_err *err)
+{
+	const struct bpk_frame_left *left = table->left;
+
+	for (uint64_t n = 0; left->entries.size == 0 && n < left->nchunks; n++)
+		if (bpk_frame_left_digest(left, n) == NULL)
+			return bpk_salvage_doubt(
+				salvage, "the index is lost, and with it chunks of zeros or NaN",
+				err);
 	return 0;
 }
 
