@@ -1,8 +1,8 @@
 /*
  * The remains of a damaged frame, inside the room: parts (salvage_parts.c), and a table of chunks
- * by their numbers (salvage_table.c), filled by a search for them (salvage_search.c) or by the index
- * (salvage_places.c). salvage.c finds the chunks of a contiguous frame, salvage_directory.c those of
- * a sparse one.
+ * by their numbers (salvage_table.c), filled by a search for them (salvage_search.c) or by the
+ * index (salvage_places.c). salvage.c finds the chunks of a contiguous frame, salvage_directory.c
+ * those of a sparse one.
  */
 #ifndef BPK_FORMAT_FRAME_SALVAGE_H
 #define BPK_FORMAT_FRAME_SALVAGE_H

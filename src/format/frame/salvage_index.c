@@ -6,7 +6,12 @@
 
 #include <stdlib.h>
 
-enum { ENTRY = 8 };
+enum {
+	ENTRY = 8,
+	TRIES = 64, /* indexes that are unpacked, from the last on ... */
+	TIMES = 8,  /* ... if they have no more entries for each byte and ANY */
+	ANY = 1 << 16,
+};
 
 /* Unpack the chunk in scan->chunk as an index; *is: it is one, by its form. */
 static int read_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
@@ -131,24 +136,27 @@ static int leads_to_chunks(const struct bpk_buf *entries, const struct bpk_saved
 /* *is: chunk n is an index, of the last state or an older one; its entries are in entries, or none
  * if they are damaged. */
 static int try_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
-		     const struct bpk_saved *chunks, size_t n, struct bpk_buf *entries, bool *is,
-		     struct bpk_err *err)
+		     const struct bpk_salvage *found, size_t n, unsigned *tries,
+		     struct bpk_buf *entries, bool *is, struct bpk_err *err)
 {
-	const struct bpk_saved *chunk = &chunks[n];
+	const struct bpk_saved *chunk = &found->all[n];
 	bool placed;
 	uint64_t end = chunk->offset + chunk->packed_size;
 
 	if (has_trailer_at(scan, end, is, err) != 0)
 		return -1;
 	placed = *is || chunk->offset == index_place(left);
-	*is = chunk->raw_size % ENTRY == 0 && (placed || chunk->typesize == ENTRY);
+	*is = chunk->raw_size % ENTRY == 0 && chunk->raw_size / ENTRY / TIMES <= scan->size + ANY &&
+	      (placed || (chunk->typesize == ENTRY && chunk->raw_size != found->chunk_size)) &&
+	      *tries < TRIES;
 	if (!*is)
 		return 0;
+	++*tries;
 	if (bpk_scan_bring(scan, chunk->offset, chunk->packed_size, 0, err) != 0 ||
 	    read_index(scan, left, entries, is, err) != 0)
 		return -1;
 	if (*is && !placed)
-		return leads_to_chunks(entries, chunks, n, is, err);
+		return leads_to_chunks(entries, found->all, n, is, err);
 	if (!*is)
 		entries->size = 0;
 	*is = *is || placed;
@@ -168,6 +176,7 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 {
 	struct bpk_buf entries = { 0 };
 	size_t kept = found->count;
+	unsigned tries = 0;
 	bool is = false, is_last = true; /* no chunk of the usual size follows it */
 	int rc = 0;
 
@@ -175,7 +184,7 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 	for (size_t i = found->count; rc == 0 && i > 0; i--) {
 		const struct bpk_saved chunk = found->all[i - 1];
 
-		rc = try_index(scan, left, found->all, i - 1, &entries, &is, err);
+		rc = try_index(scan, left, found, i - 1, &tries, &entries, &is, err);
 		if (rc != 0 || !is) {
 			found->all[--kept] = chunk;
 			is_last = is_last && chunk.raw_size != found->chunk_size;

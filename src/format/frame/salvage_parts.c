@@ -17,6 +17,7 @@ enum {
 	LENGTH = 1,           /* of the trailer, behind its marker ce */
 	FINGERPRINT = 5,      /* and the marker of the fingerprint */
 	MOST_TRIES = 256,     /* headers that are tried */
+	MOST_TRAILERS = 16,   /* trailers that are, from the last on */
 	EMPTY_SECTION = 10,   /* "Metalayer section" */
 	ANY_LAYERS = 4 << 20, /* as state.c */
 	MOST_TIMES = 64,
@@ -113,14 +114,17 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 
 /* ---- Trailers ---- */
 
-/* *start: that of the trailer whose last bytes are at offset at, by its length; unknown: none. */
-static int look_for_trailer(struct bpk_scan *scan, uint64_t at, uint64_t *start,
+/* *run: the trailer whose last bytes are at offset at, by its length and its first bytes; end 0:
+ * none. */
+static int look_for_trailer(struct bpk_scan *scan, uint64_t at, struct bpk_frame_run *run,
 			    struct bpk_err *err)
 {
-	const uint8_t *bytes;
+	uint8_t first[BPK_FRAME_TRAILER_START];
 	uint64_t end = at + BPK_FRAME_TRAILER_TAIL, size;
+	const uint8_t *bytes;
+	size_t got;
 
-	*start = BPK_UNKNOWN;
+	*run = (struct bpk_frame_run){ 0 };
 	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_TAIL, &bytes, err) != 0)
 		return -1;
 	if (bytes[0] != 0xce || bytes[FINGERPRINT] != 0xd8)
@@ -128,23 +132,27 @@ static int look_for_trailer(struct bpk_scan *scan, uint64_t at, uint64_t *start,
 	size = bpk_get_be32(bytes + LENGTH);
 	if (size < BPK_FRAME_LEAST_TRAILER || size > end)
 		return 0;
-	if (bpk_scan_bring(scan, end - size, size, 0, err) != 0)
+	if (bpk_source_read_at(scan->source, end - size, bpk_span(first, sizeof first), &got,
+			       err) != 0)
 		return -1;
-	if (bpk_frame_is_trailer_start(scan->chunk.data))
-		*start = end - size;
+	if (got == sizeof first && bpk_frame_is_trailer_start(first))
+		*run = (struct bpk_frame_run){ end - size, end };
 	return 0;
 }
 
-/* Take the trailer in scan->chunk, if it is one. The last one wins. */
-static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t start,
-			struct bpk_err *err)
+/* Take the trailer, if it is one. */
+static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
+			struct bpk_frame_run run, struct bpk_err *err)
 {
 	const struct bpk_frame_header latest = { .version = 2 };
-	struct bpk_view bytes = bpk_buf_view(&scan->chunk);
 	struct bpk_frame_digests digests = { 0 };
 	struct bpk_frame_layers layers;
 	struct bpk_err why = { 0 };
+	struct bpk_view bytes;
 
+	if (bpk_scan_bring(scan, run.start, run.end - run.start, 0, err) != 0)
+		return -1;
+	bytes = bpk_buf_view(&scan->chunk);
 	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
@@ -157,11 +165,9 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left, uint
 		left->bad_layers = true;
 	if (left->bad_layers || bpk_frame_trailer_author(bytes) != BPK_FRAME_BY_BPK)
 		bpk_frame_digests_clear(&digests);
-	bpk_frame_layers_clear(&left->layers);
-	bpk_frame_digests_clear(&left->digests);
 	left->layers = layers;
 	left->digests = digests;
-	left->trailer = (struct bpk_frame_run){ start, start + bytes.size };
+	left->trailer = run;
 	return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 }
 
@@ -176,33 +182,46 @@ static void drop_run(struct bpk_salvage *found, struct bpk_frame_run run)
 	found->count = kept;
 }
 
-static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t end,
-				 struct bpk_frame_left *left, struct bpk_err *err)
-{
-	uint64_t trailer;
+/* The last places that look like trailers. */
+struct places {
+	struct bpk_frame_run all[MOST_TRAILERS]; /* number n at n modulo their count */
+	uint64_t count;
+};
 
-	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL; at++)
-		if (look_for_trailer(scan, at, &trailer, err) != 0 ||
-		    (trailer != BPK_UNKNOWN && take_trailer(scan, left, trailer, err) != 0))
+static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t end,
+				 struct places *places, struct bpk_err *err)
+{
+	struct bpk_frame_run run;
+
+	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL; at++) {
+		if (look_for_trailer(scan, at, &run, err) != 0)
 			return -1;
+		if (run.end > 0)
+			places->all[places->count++ % MOST_TRAILERS] = run;
+	}
 	return 0;
 }
 
-/* Find the trailers between the chunks. The bytes of chunks are passed over, as they may hold other
- * frames. */
-static int find_trailers(struct bpk_scan *scan, struct bpk_frame_left *left,
-			 struct bpk_salvage *found, struct bpk_err *err)
+/* Find the last trailer between the chunks. The bytes of chunks are passed over, as they may hold
+ * other frames. */
+static int find_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
+			const struct bpk_salvage *found, struct bpk_err *err)
 {
+	struct places places = { .count = 0 };
 	uint64_t at = 0;
 
 	for (size_t i = 0; i <= found->count; i++) {
 		uint64_t end = i < found->count ? found->all[i].offset : scan->size;
 
-		if (find_trailers_between(scan, at, end, left, err) != 0)
+		if (find_trailers_between(scan, at, end, &places, err) != 0)
 			return -1;
 		if (i < found->count)
 			at = bpk_max_u64(at, end + found->all[i].packed_size);
 	}
+	for (uint64_t i = 0; left->trailer.end == 0 && i < places.count && i < MOST_TRAILERS; i++)
+		if (take_trailer(scan, left, places.all[(places.count - 1 - i) % MOST_TRAILERS],
+				 err) != 0)
+			return -1;
 	return 0;
 }
 
@@ -322,7 +341,7 @@ int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 	uint64_t first = found->count > 0 ? found->all[0].offset : scan->size;
 
 	left->payload = BPK_UNKNOWN;
-	if (find_trailers(scan, left, found, err) != 0)
+	if (find_trailer(scan, left, found, err) != 0)
 		return -1;
 	drop_run(found, left->trailer);
 	drop_old_trailer(left, found);

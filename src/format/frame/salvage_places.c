@@ -10,7 +10,10 @@
 
 #include <stdlib.h>
 
-enum { TRIES = 8 }; /* chunks and entries by which the place of the payload is looked for */
+enum {
+	TRIES = 8,       /* chunks and entries by which the place of the payload is looked for */
+	AHEAD = 1 << 12, /* entries that are tried for a chunk, which may be that many lost ones */
+};
 
 /* ---- By places ---- */
 
@@ -116,11 +119,11 @@ static size_t fill_stretch(struct bpk_frame_table *table, const struct bpk_salva
 		const struct bpk_saved *chunk = &found->all[i];
 		size_t fit = k;
 
-		while (fit < stretch->end_key &&
-		       !(chunk->intact && fits(table, fit, chunk, found->chunk_size)))
+		size_t end = bpk_min_size(stretch->end_key, k + AHEAD);
+
+		while (fit < end && !(chunk->intact && fits(table, fit, chunk, found->chunk_size)))
 			fit++;
-		if (fit == stretch->end_key ||
-		    !bpk_frame_table_set(table, table->keys[fit].number, chunk))
+		if (fit >= end || !bpk_frame_table_set(table, table->keys[fit].number, chunk))
 			continue;
 		count++;
 		k = fit + 1;
@@ -148,10 +151,10 @@ static bool has_moved(const struct bpk_frame_table *table, const struct bpk_salv
 		      const struct stretch *stretch, int64_t shift)
 {
 	uint64_t start = table->left->payload + (uint64_t)shift;
+	size_t k = stretch->first_key;
 
 	for (size_t i = stretch->first_chunk; i < stretch->end_chunk; i++) {
 		const struct bpk_saved *chunk = &found->all[i];
-		size_t k = stretch->first_key;
 
 		while (k < table->nkeys &&
 		       (int64_t)(start + table->keys[k].key) <= (int64_t)chunk->offset)
