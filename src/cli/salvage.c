@@ -34,6 +34,12 @@ static const struct bpk_format *guess_format(const struct bpk_input *in)
 	return format;
 }
 
+/* A change that was interrupted is settled first; a list that is not used may explain damage. */
+static bool has_leftover(const struct bpk_place *place)
+{
+	return bpk_place_pending(place) || (place->is_directory && bpk_place_remark(place) != NULL);
+}
+
 /* The format whose chunks are searched for, by content, option, or name; NULL: none. */
 static const struct bpk_format *format_of(const struct bpk_input *in)
 {
@@ -41,8 +47,7 @@ static const struct bpk_format *format_of(const struct bpk_input *in)
 	const struct bpk_format *format = in->format != NULL ? in->format : guess_format(in);
 
 	if (format == NULL || format->salvage == NULL ||
-	    format->is_directory != place->is_directory || place->is_member ||
-	    bpk_place_pending(place))
+	    format->is_directory != place->is_directory || place->is_member || has_leftover(place))
 		return NULL;
 	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }
@@ -200,7 +205,11 @@ static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 /* Search, show, save, judge. */
 static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	if (job->format->salvage(&job->in.place, &job->found, err) != 0)
+	const struct bpk_place *place = &job->in.place;
+
+	if ((place->is_directory &&
+	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
+	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {

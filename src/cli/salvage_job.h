@@ -12,6 +12,7 @@ struct bpk_salvage_job {
 	const struct bpk_shared *shared;
 	struct bpk_input in;
 	const struct bpk_format *format;
+	uint64_t generation; /* of a directory, before it is searched */
 	struct bpk_salvage found;
 	enum bpk_fill fill;
 	uint64_t lost; /* chunks */

@@ -253,6 +253,17 @@ static int write_into(struct bpk_salvage_job *job, struct bpk_err *err)
 	return rc;
 }
 
+/* The archive is the one that was searched. */
+static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_place *place = &job->in.place;
+
+	if (place->is_directory &&
+	    bpk_dir_settle(place->directory, job->generation, true, err) != 0)
+		return bpk_input_subject(&job->in, err);
+	return bpk_place_unchanged(place, err);
+}
+
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const char *target = job->shared->output;
@@ -276,7 +287,7 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 		return bpk_err_subject(err, "%s", target);
 	rc = write_into(job, err);
 	if (rc == 0)
-		rc = bpk_place_unchanged(&job->in.place, err);
+		rc = check_unchanged(job, err);
 	if (rc != 0)
 		bpk_draft_drop(job->draft);
 	else
