@@ -129,6 +129,8 @@ class Frame:
         index = b.is_whole(self.index, self.trailer)
         whole = [n for n, s in enumerate(self.spans) if (index if s is None else b.is_whole(*s))]
         proven = self.has_digests and b.is_whole(self.trailer, size)
+        if not proven and not b.is_whole(0, self.header) and all(self.spans[n] is None for n in whole):
+            whole = []  # nothing has the size of special chunks
         return whole, proven, proven or index
 
     def same(self, name):

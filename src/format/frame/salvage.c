@@ -43,8 +43,9 @@ static bool is_end(const struct bpk_frame_left *left, const struct bpk_salvage *
 		return false;
 	if (n > 0 && !left->is_old)
 		return chunk->raw_size == bpk_frame_left_size(left, n - 1);
-	if (chunk->typesize == sizeof(uint64_t) &&
-	    chunk->raw_size / sizeof(uint64_t) <= count_at_most(chunk, before))
+	if (full == found->count || /* there is no full one */
+	    (chunk->typesize == sizeof(uint64_t) &&
+	     chunk->raw_size / sizeof(uint64_t) <= count_at_most(chunk, before)))
 		return false;
 	return before->offset + before->packed_size == chunk->offset ||
 	       (chunk->typesize == before->typesize && chunk->typesize > 1);
@@ -58,7 +59,8 @@ static void drop_others(const struct bpk_frame_left *left, struct bpk_salvage *f
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved chunk = found->all[i];
-		bool is_last = !ended && full < i && is_end(left, found, full, i);
+		bool behind = full < i || full == found->count;
+		bool is_last = behind && !ended && is_end(left, found, full, i);
 
 		ended = ended || is_last;
 		if (chunk.raw_size == found->chunk_size || is_last)
