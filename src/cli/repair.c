@@ -34,8 +34,8 @@ static const struct bpk_opt opt_apply = {
 	.help = "restore a damaged FILE, by its parity file if it has one, into the file of "
 		"--output",
 	.more = "With a parity file only if all of the damage can be restored; the result is FILE "
-		"as it was when that was written. Without one the intact chunks of a Bloscpack "
-		"file make a new one.",
+		"as it was when that was written. Without one the intact chunks of a damaged "
+		"archive make a new one.",
 };
 
 static const struct bpk_opt opt_fill = {
@@ -300,11 +300,8 @@ static void repair_file(const struct repair_args *args, const char *path)
 		return;
 	if (!args->repack && !args->finish && !args->reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
-	    bpk_salvage_takes(&args->common, path, args->apply,
-			      args->fill == BPK_FILL_NONE && args->from == NULL)) {
-		bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply);
+	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply))
 		return;
-	}
 	if (args->apply) {
 		bpk_heal_into(&args->common, path);
 		return;

@@ -7,16 +7,15 @@
 
 #include "cli/edit.h"
 
-/* True if the file at path is one whose chunks can be searched for, and needs that: it cannot be
- * opened as an archive; with applies also if it is damaged, unless heals, and it has a parity file
- * that may restore it. */
-bool bpk_salvage_takes(const struct bpk_args *args, const char *path, bool applies, bool heals);
-
-/* Print the intact and lost ranges of raw bytes of the file at path; with applies write the intact
- * chunks as a new archive to --output, with fill in place of others, or chunks packed from the raw
- * data at path from, if that is not NULL. Reports failures, and lost
- * chunks with the status of damage. */
-void bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
+/*
+ * False, and nothing is done, unless the archive at path is one whose chunks can be searched for,
+ * and needs that: it cannot be opened; with applies also if it is damaged, unless fill and from are
+ * not given, and it has a parity file that may restore it.
+ * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
+ * as a new archive to --output, with fill in place of others, or chunks packed from the raw data at
+ * path from, if that is not NULL. Reports failures, and lost chunks with the status of damage.
+ */
+bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies);
 
 #endif

@@ -514,10 +514,12 @@ struct bpk_format {
 	 * NULL: the format's archives always have them. */
 	int (*finish)(const char *path, const struct bpk_edit_options *options,
 		      struct bpk_repacked *result, struct bpk_err *err);
-	/* Find the intact chunks in a seekable source, whatever else of the archive is lost; none
-	 * is no failure. salvage is zeroed, and the caller's to clear. Fails with BPK_LIMIT if
-	 * false headers would take too much work. NULL: the format has no such search. */
-	int (*salvage)(struct bpk_source *source, struct bpk_salvage *salvage, struct bpk_err *err);
+	/* Find the intact chunks in a place, whose source is seekable, whatever else of the archive
+	 * is lost; none is no failure. salvage is zeroed, and the caller's to clear. Fails with
+	 * BPK_LIMIT if false headers would take too much work. NULL: the format has no such
+	 * search. */
+	int (*salvage)(const struct bpk_place *place, struct bpk_salvage *salvage,
+		       struct bpk_err *err);
 	/* True if name, relative to the root, is a file of such a dataset. Directories only. */
 	bool (*owns)(const char *name);
 };

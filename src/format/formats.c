@@ -79,6 +79,7 @@ static const struct bpk_format chunked = {
 	.is_directory = true,
 	.layouts = chunked_layouts,
 	.obstacle = obstacle_to_chunked,
+	.salvage = bpk_chunkdir_salvage,
 	.owns = bpk_chunkdir_owns,
 };
 
@@ -96,6 +97,7 @@ static const struct bpk_format b2frame = {
 	.obstacle = obstacle_to_frame,
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack,
+	.salvage = bpk_frame_salvage,
 };
 
 static const struct bpk_format b2sparse = {
@@ -111,6 +113,7 @@ static const struct bpk_format b2sparse = {
 	.obstacle = obstacle_to_frame,
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack_sparse,
+	.salvage = bpk_frame_salvage_sparse,
 	.owns = bpk_frame_owns,
 };
 

@@ -1,29 +1,37 @@
 /*
- * The chunks that are left of a file whose header, index or order of bytes is lost. A part of the
- * room's door: a format that can find them has a salvage call in its row (format.h); repair calls
- * it.
+ * The chunks that are left of an archive whose header, index or order of bytes is lost. A part of
+ * the room's door: a format that can find them has a salvage call in its row (format.h); repair
+ * calls it. The calls below "Inside the room" are for the formats.
  */
 #ifndef BPK_FORMAT_SALVAGE_H
 #define BPK_FORMAT_SALVAGE_H
 
 #include "base/base.h"
 #include "checksum/checksum.h"
+#include "chunk/chunk.h"
 
-struct bpk_source;
+struct bpk_info;
+struct bpk_place;
 
 /* A chunk that was found, or the place of one that is damaged. */
 struct bpk_saved {
-	uint64_t number; /* in the archive, as far as that is known; ascending */
-	uint64_t offset;
+	uint64_t number;                /* in the archive, as far as that is known; ascending */
+	uint64_t file;                  /* of a directory: its place in files; else 0 */
+	uint64_t offset;                /* in the file */
 	uint32_t packed_size, raw_size; /* by its header */
+	unsigned typesize;              /* and this, of Blosc2's chunks */
+	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
 	bool intact;
 };
 
 /* Caller storage, valid when zeroed. */
 struct bpk_salvage {
-	struct bpk_saved *all; /* in ascending order of offsets */
+	struct bpk_saved *all; /* while a file is searched, in ascending order of offsets */
 	size_t count, room;
+	char **files; /* of a directory: names relative to its root */
+	size_t nfiles, files_room;
 	const struct bpk_checksum *checksum; /* of the chunks; never NULL */
+	unsigned seal_size;                  /* bytes of a digest behind each chunk in the file */
 	unsigned typesize;
 	uint32_t chunk_size; /* raw bytes of every chunk but the last */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
@@ -31,12 +39,54 @@ struct bpk_salvage {
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
+
+	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
+	 * Borrowed from parts; NULL: none. */
+	const struct bpk_info *like;
+	void *parts; /* the format's own, for release */
+	void (*release)(void *parts);
+	bool shaped;          /* the archive is an array whose shape needs every chunk */
+	struct bpk_buf doubt; /* in words: the other parts that are lost or uncertain */
 };
 
 void bpk_salvage_clear(struct bpk_salvage *salvage);
 
+/* Read the bytes of an intact chunk into packed. Fails with BPK_FAILED if they are gone meanwhile;
+ * the line names the file of a directory. */
+int bpk_salvage_fetch(const struct bpk_place *place, const struct bpk_salvage *salvage,
+		      const struct bpk_saved *saved, struct bpk_buf *packed, struct bpk_err *err);
+
+/* ---- Inside the room ---- */
+
 /* Add a chunk. Fails with BPK_NO_MEMORY. */
 int bpk_salvage_add(struct bpk_salvage *salvage, const struct bpk_saved *found,
 		    struct bpk_err *err);
+
+/* Add a file of a directory; *file is its place. */
+int bpk_salvage_add_file(struct bpk_salvage *salvage, const char *name, uint64_t *file,
+			 struct bpk_err *err);
+
+/* Add a clause to the doubt, without a full stop. */
+int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err);
+
+/* Set chunk_size: the raw size of most intact chunks; of sizes that are as frequent the larger
+ * one. */
+int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err);
+
+/* Drop the chunks of other sizes, found in a file of size bytes. Only the last chunk may be
+ * shorter, and none may be longer. */
+void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size);
+
+/* The same for chunks of several files, in the order of the list. */
+void bpk_salvage_keep_size(struct bpk_salvage *salvage);
+
+/* Number the chunks of a file, which lie between start and size, by the gaps between them, and set
+ * nchunks and last_size. If start is unknown, chunks before the first cannot be told from the
+ * archive's other parts. */
+void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size);
+
+/* The archive is known to have nchunks, no less than the list: numbers that the gaps make too large
+ * fit, and a short chunk is the last. */
+void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks);
 
 #endif

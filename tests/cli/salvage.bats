@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bpk repair without a parity file: chunks that are found without header and offsets.
+# bpk repair without a parity file: chunks that are found without header, index or offsets.
 # BPK_SALVAGE_ROUNDS=1000 tries so many damages of each archive.
 
 load lib.bash
@@ -7,7 +7,7 @@ load lib.bash
 rounds() {
     local default=67
     ! light || default=15
-    "$python" "$tests/lib/salvage.py" "$1" "$2" "$3" 0 "${BPK_SALVAGE_ROUNDS:-$default}"
+    "$python" "$tests/lib/salvage.py" "$1" "$2" "$3" 0 "${BPK_SALVAGE_ROUNDS:-$default}" "${@:4}"
 }
 
 @test "every intact chunk comes back and no other: packed chunks, stored chunks, adler32 without offsets" {
@@ -20,6 +20,111 @@ rounds() {
     rounds B.blp A.blp 8192
     bpk pack -q -z 4K --no-offsets --checksum adler32 -o C.blp A
     rounds C.blp A 4096
+}
+
+@test "of contiguous frames: packed chunks, zeros in the index, stored chunks of a frame, holes" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K -o A.b2frame A
+    rounds A.b2frame A 16384
+    { head -c 60000 A && head -c 70000 /dev/zero && tail -c +130001 A; } >S
+    bpk pack -q -z 4K -o S.b2frame S
+    rounds S.b2frame S 4096
+    bpk pack -q -z 8K --codec lz4 --level 0 -o B.b2frame A.b2frame
+    rounds B.b2frame A.b2frame 8192
+    head -c 150000 A >H
+    bpk pack -q -z 4K -o H.b2frame H
+    tail -c +150001 A | bpk append -q H.b2frame -
+    rounds H.b2frame A 4096 H
+}
+
+@test "of sparse frames: packed chunks, zeros in the index" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K -o A.b2s A
+    rounds A.b2s A 16384
+    { head -c 60000 A && head -c 70000 /dev/zero && tail -c +130001 A; } >S
+    bpk pack -q -z 8K -o S.b2s S
+    rounds S.b2s S 8192
+}
+
+@test "of chunked directories: data files and meta files are missing or damaged" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 4K --superchunk-size 32K -o A.blpd A
+    rounds A.blpd A 4096
+
+    bpk pack -q --dtype f8 --shape 100,250 --set unit=m --superchunk-size 64K -z 16000 -o N.blpd A
+    rm N.blpd/data/__2__.bin
+    ends 2 bpk repair N.blpd
+    says '4 of 13 chunks are lost$'
+    grep -qx 'N.blpd: raw bytes 64000:128000 are lost' "$out"
+    ends 2 bpk repair --apply --fill zero -o new.blpd N.blpd
+    bpk verify new.blpd
+    bpk cat new.blpd | cmp - <(head -c 64000 A && head -c 64000 /dev/zero && tail -c +128001 A)
+    bpk info -v new.blpd >info
+    grep -q 'shape  *100 x 250' info
+    ends 0 bpk repair -f --apply --from A -o new.blpd N.blpd
+    bpk cat new.blpd | cmp - A
+    ends 2 bpk repair -f --apply --fill skip -o new.blpd N.blpd
+    says 'new.blpd: is plain bytes, since chunks of the array are left out'
+    bpk info --json new.blpd | grep -q '"shape":null'
+    echo x >N.blpd/meta/storage
+    ends 2 bpk repair N.blpd
+    says '4 of 13 chunks are lost; the meta files are damaged'
+
+    head -c 120000 A >R
+    bpk pack -q --dtype "[('x','<i4'),('y','<f8')]" -o R.blpd R
+    rm R.blpd/data/y/__1__.bin
+    ends 1 bpk repair R.blpd
+    says 'keeps records as columns, or objects, and repair does not save these yet'
+}
+
+@test "of frames that c-blosc2 wrote" {
+    need_python
+    need_fixtures blosc2
+    export BPK
+    local name size
+    for name in c_updated_f64.b2frame c_special_f64.b2frame c_zstd_shuffle_f64.b2frame \
+        c_lz4_clevel0_f64.b2frame s_special_f64.b2frame s_zstd_shuffle_f64.b2frame; do
+        cp -r "$BPK_FIXTURES/blosc2/$name" .
+        [ ! -d "$name" ] || { mv "$name" "${name%.b2frame}.b2s" && name=${name%.b2frame}.b2s; }
+        size=$(bpk info --json "$name" | sed 's/.*"chunk_size":\([0-9]*\).*/\1/')
+        BPK_SALVAGE_ROUNDS=${BPK_SALVAGE_ROUNDS:-20} rounds "$name" "$BPK_FIXTURES/blosc2/${name%.b2*}.raw" "$size"
+    done
+}
+
+@test "metadata and shape of a frame stay with its header, and go with it" {
+    need_python
+    export BPK
+    data field-f64 240000 A
+    bpk pack -q --dtype f8 --shape 100,300 --chunk-shape 30,100 --set unit=m -o N.b2nd A
+    cp N.b2nd good.b2nd
+    "$python" "$tests/lib/damage.py" N.b2nd 2 3
+    ends 2 bpk repair --apply -o new.b2nd N.b2nd
+    says '2 of 12 chunks are lost; --fill zero or skip writes the others$'
+    grep -qx 'N.b2nd: chunks 2:4 are lost' "$out"
+    ends 2 bpk repair --apply --fill zero -o new.b2nd N.b2nd
+    bpk verify new.b2nd
+    bpk info -v new.b2nd >info
+    grep -q 'shape  *100 x 300' info
+    bpk info --json new.b2nd | grep -qF 'unit\": \"m'
+    bpk cat new.b2nd >got
+    [ "$(stat -c %s got)" -eq 240000 ]
+    head -c 800 got | cmp - <(head -c 800 A)
+    ends 2 bpk repair --apply -f --fill skip -o new.b2nd N.b2nd
+    says 'new.b2nd: is plain bytes, since chunks of the array are left out'
+    bpk verify new.b2nd
+
+    dd if=/dev/zero of=good.b2nd bs=1 count=32 conv=notrunc status=none
+    ends 2 bpk repair good.b2nd
+    says 'all 12 chunks that were found are intact; the header is lost, and with it shape and fixed metadata$'
+    ends 2 bpk repair --apply -f -o new.b2frame good.b2nd
+    bpk verify new.b2frame
+    bpk info --json new.b2frame | grep -q '"shape":null'
 }
 
 @test "a map of intact and lost ranges, and a new archive" {

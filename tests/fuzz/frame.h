@@ -32,6 +32,29 @@ static inline void fuzz_judge(int rc, const struct bpk_err *err)
 	fuzz_require(err->text[0] != '\0', "failures say why");
 }
 
+/* Search place for chunks. Their numbers ascend, and each can be fetched. */
+static inline void fuzz_salvage(const char *format, const struct bpk_place *place)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_buf packed = { 0 };
+	struct bpk_err err = { 0 };
+	int rc = bpk_format_find(format)->salvage(place, &found, &err);
+
+	fuzz_judge(rc, &err);
+	for (size_t i = 0; rc == 0 && i < found.count; i++) {
+		const struct bpk_saved *saved = &found.all[i];
+
+		fuzz_require(saved->number < found.nchunks, "numbers are in the archive");
+		fuzz_require(i == 0 || saved->number > saved[-1].number, "numbers ascend");
+		fuzz_require(saved->raw_size <= found.chunk_size, "chunk sizes agree");
+		if (saved->intact && i < FUZZ_MOST_CHUNKS)
+			fuzz_require(bpk_salvage_fetch(place, &found, saved, &packed, &err) == 0,
+				     "chunks that were found are there");
+	}
+	bpk_buf_clear(&packed);
+	bpk_salvage_clear(&found);
+}
+
 static inline void fuzz_unpack(const struct bpk_reader_ops *ops, void *reader,
 			       struct bpk_chunk_ctx *ctx, struct bpk_parcel *parcel)
 {

@@ -114,12 +114,12 @@ static void read_as(const struct bpk_format *format, struct bpk_view bytes,
 static void salvage(const struct bpk_format *format, struct bpk_view bytes)
 {
 	struct bpk_salvage found = { 0 };
-	struct bpk_source *source;
+	struct bpk_place place = { .path = "input" };
 	struct bpk_err err = { 0 };
 	uint64_t end = 0;
 
-	require(bpk_source_of_memory(bytes, &source, &err) == 0, "a source of memory");
-	judge(format->salvage(source, &found, &err), &err);
+	require(bpk_source_of_memory(bytes, &place.source, &err) == 0, "a source of memory");
+	judge(format->salvage(&place, &found, &err), &err);
 	for (size_t i = 0; err.kind == BPK_OK && i < found.count; i++) {
 		const struct bpk_saved *saved = &found.all[i];
 
@@ -131,7 +131,7 @@ static void salvage(const struct bpk_format *format, struct bpk_view bytes)
 		require(saved->raw_size <= found.chunk_size, "chunk sizes agree");
 	}
 	bpk_salvage_clear(&found);
-	bpk_source_close(source);
+	bpk_source_close(place.source);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

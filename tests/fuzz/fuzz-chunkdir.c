@@ -88,6 +88,29 @@ static void ignore(void *arg, const char *line)
 	require(line[0] != '\0', "a remark says something");
 }
 
+/* Search for chunks. Their numbers ascend, and each can be fetched. */
+static void salvage(const struct bpk_place *place)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_buf packed = { 0 };
+	struct bpk_err err = { 0 };
+	int rc = bpk_format_find("chunked")->salvage(place, &found, &err);
+
+	judge(rc, &err);
+	for (size_t i = 0; rc == 0 && i < found.count; i++) {
+		const struct bpk_saved *saved = &found.all[i];
+
+		require(saved->number < found.nchunks, "numbers are in the archive");
+		require(i == 0 || saved->number > saved[-1].number, "numbers ascend");
+		require(saved->raw_size <= found.chunk_size, "chunk sizes agree");
+		if (i < MOST_CHUNKS)
+			require(bpk_salvage_fetch(place, &found, saved, &packed, &err) == 0,
+				"chunks that were found are there");
+	}
+	bpk_buf_clear(&packed);
+	bpk_salvage_clear(&found);
+}
+
 static void read_as(struct fuzz_files *files, const struct bpk_read_options *options)
 {
 	const struct bpk_reader_ops *ops = bpk_format_find("chunked")->reader;
@@ -111,6 +134,8 @@ static void read_as(struct fuzz_files *files, const struct bpk_read_options *opt
 		judge(ops->audit(reader, ignore, NULL, &err), &err);
 		ops->close(reader);
 	}
+	if (options->no_check)
+		salvage(&place);
 	bpk_dir_close(place.directory);
 }
 

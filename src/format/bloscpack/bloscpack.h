@@ -420,9 +420,11 @@ extern const struct bpk_reader_ops bpk_bloscpack_reader_ops;
 extern const struct bpk_writer_ops bpk_bloscpack_writer_ops;
 extern const struct bpk_editor_ops bpk_bloscpack_editor_ops;
 
-/* bpk_format.salvage. */
-int bpk_bloscpack_salvage(struct bpk_source *source, struct bpk_salvage *salvage,
+/* bpk_format.salvage; and the same for a file of a directory. */
+int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 			  struct bpk_err *err);
+int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *salvage,
+				 struct bpk_err *err);
 
 /* bpk_format.finish; calls the editor's rewrite, with a test of every digest. */
 int bpk_bloscpack_finish(const char *path, const struct bpk_edit_options *options,

@@ -10,61 +10,23 @@
  */
 #include "format/bloscpack/bloscpack.h"
 
-#include <stdlib.h>
-
 #include "format/salvage.h"
+#include "format/scan.h"
 
-enum { WINDOW = 1 << 20, VOTES = 3 };
+enum { VOTES = 3 };
 
 /* One thread's own. */
 struct search {
-	struct bpk_source *source;
-	uint64_t size;
-	struct bpk_buf window; /* the bytes from window_at on */
-	uint64_t window_at;
-	struct bpk_buf chunk;
-	struct bpk_chunk_ctx *ctx;
+	struct bpk_scan scan;
 	const struct bpk_checksum *checksum; /* NULL: not known yet */
-	uint64_t budget;                     /* bytes that may still be read to test chunks */
 };
 
 /* ---- Candidates ---- */
 
-static int see(struct search *s, uint64_t at, size_t size, const uint8_t **bytes,
-	       struct bpk_err *err)
-{
-	size_t got;
-
-	if (at < s->window_at || at + size > s->window_at + s->window.size) {
-		s->window_at = at;
-		if (bpk_buf_resize(&s->window, WINDOW, err) != 0 ||
-		    bpk_source_read_at(s->source, at, bpk_span(s->window.data, WINDOW), &got,
-				       err) != 0)
-			return -1;
-		s->window.size = got;
-		if (got < size)
-			return bpk_fail(err, BPK_FAILED, "has become shorter");
-	}
-	*bytes = s->window.data + (at - s->window_at);
-	return 0;
-}
-
-/* True in *is if the bytes at offset may be a chunk's header, whose chunk ends in the file. */
 static int look(struct search *s, uint64_t at, struct bpk_chunk_header *header, bool *is,
 		struct bpk_err *err)
 {
-	const uint8_t *bytes;
-
-	*is = false;
-	if (at > s->size || s->size - at < BPK_CHUNK_HEADER_SIZE)
-		return 0;
-	if (see(s, at, BPK_CHUNK_HEADER_SIZE, &bytes, err) != 0)
-		return -1;
-	*is = bytes[0] == 2 &&
-	      bpk_chunk_header_read_plain(bpk_view(bytes, BPK_CHUNK_HEADER_SIZE), header, NULL) ==
-		      0 &&
-	      header->raw_size > 0 && header->packed_size <= s->size - at;
-	return 0;
+	return bpk_scan_look(&s->scan, at, header, is, err);
 }
 
 static unsigned digest_size(const struct search *s)
@@ -76,26 +38,15 @@ static unsigned digest_size(const struct search *s)
 static int bring(struct search *s, uint64_t at, const struct bpk_chunk_header *header,
 		 struct bpk_err *err)
 {
-	size_t size =
-		(size_t)bpk_min_u64(s->size - at, (uint64_t)header->packed_size + BPK_DIGEST_MAX);
-	size_t got;
-
-	if (size > s->budget)
-		return bpk_fail(err, BPK_LIMIT,
-				"holds too many false chunk headers to find the true ones");
-	s->budget -= size;
-	if (bpk_buf_resize(&s->chunk, size, err) != 0 ||
-	    bpk_source_read_at(s->source, at, bpk_span(s->chunk.data, size), &got, err) != 0)
-		return -1;
-	return got == size ? 0 : bpk_fail(err, BPK_FAILED, "has become shorter");
+	return bpk_scan_bring(&s->scan, at, header->packed_size, BPK_DIGEST_MAX, err);
 }
 
 static bool fits(const struct search *s, const struct bpk_chunk_header *header,
 		 const struct bpk_checksum *checksum)
 {
-	return s->chunk.size - header->packed_size >= checksum->size &&
-	       bpk_checksum_check(checksum, bpk_view(s->chunk.data, header->packed_size),
-				  s->chunk.data + header->packed_size, NULL) == 0;
+	return s->scan.chunk.size - header->packed_size >= checksum->size &&
+	       bpk_checksum_check(checksum, bpk_view(s->scan.chunk.data, header->packed_size),
+				  s->scan.chunk.data + header->packed_size, NULL) == 0;
 }
 
 /* ---- One chunk ---- */
@@ -108,9 +59,9 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 	uint64_t end = at + header->packed_size;
 
 	*is = false;
-	if (digest_size(s) > s->size - end)
+	if (digest_size(s) > s->scan.size - end)
 		return 0;
-	if (s->checksum->size == 0 && end < s->size) {
+	if (s->checksum->size == 0 && end < s->scan.size) {
 		if (look(s, end, &next, is, err) != 0)
 			return -1;
 		if (!*is)
@@ -120,7 +71,8 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 		return -1;
 	*is = s->checksum->size > 0
 		      ? fits(s, header, s->checksum)
-		      : bpk_chunk_prove(s->ctx, bpk_view(s->chunk.data, header->packed_size),
+		      : bpk_chunk_prove(s->scan.ctx,
+					bpk_view(s->scan.chunk.data, header->packed_size),
 					NULL) == 0;
 	return 0;
 }
@@ -133,8 +85,8 @@ static int test_place(struct search *s, uint64_t at, bool follows,
 	uint64_t end = at + header->packed_size + digest_size(s);
 	struct bpk_chunk_header next;
 
-	*is = follows && end == s->size;
-	if (*is || end >= s->size)
+	*is = follows && end == s->scan.size;
+	if (*is || end >= s->scan.size)
 		return 0;
 	if (look(s, end, &next, is, err) != 0)
 		return -1;
@@ -151,7 +103,7 @@ static int find_checksum(struct search *s, struct bpk_err *err)
 	bool is;
 
 	s->checksum = &bpk_checksums[0];
-	for (uint64_t at = 0; at < s->size && most < VOTES; at++) {
+	for (uint64_t at = 0; at < s->scan.size && most < VOTES; at++) {
 		if (look(s, at, &header, &is, err) != 0)
 			return -1;
 		if (!is)
@@ -180,7 +132,7 @@ static int find_chunks(struct search *s, struct bpk_salvage *salvage, struct bpk
 	uint64_t end = UINT64_MAX; /* of the chunk found last */
 	bool is, intact;
 
-	for (uint64_t at = 0; at < s->size;) {
+	for (uint64_t at = 0; at < s->scan.size;) {
 		struct bpk_saved found = { .offset = at };
 
 		if (look(s, at, &header, &is, err) != 0 ||
@@ -203,111 +155,7 @@ static int find_chunks(struct search *s, struct bpk_salvage *salvage, struct bpk
 	return 0;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-/* The raw size of most chunks; of sizes that are as frequent the larger one. */
-static int find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err)
-{
-	uint32_t *sizes = bpk_calloc(salvage->count + 1, sizeof *sizes, err);
-	size_t n = 0, most = 0;
-
-	if (sizes == NULL)
-		return -1;
-	for (size_t i = 0; i < salvage->count; i++)
-		if (salvage->all[i].intact)
-			sizes[n++] = salvage->all[i].raw_size;
-	qsort(sizes, n, sizeof *sizes, compare_sizes);
-	for (size_t i = 0, same = 0; i < n; i++) {
-		same = i > 0 && sizes[i] == sizes[i - 1] ? same + 1 : 1;
-		if (same >= most) {
-			most = same;
-			salvage->chunk_size = sizes[i];
-		}
-	}
-	free(sizes);
-	return 0;
-}
-
-static uint64_t end_of(const struct bpk_salvage *salvage, size_t i)
-{
-	const struct bpk_saved *found = &salvage->all[i];
-
-	return found->offset + found->packed_size + salvage->checksum->size;
-}
-
-/*
- * Only the last chunk may be shorter, and none may be longer. A short one that neither follows
- * another chunk nor ends the file may belong to an archive inside a damaged chunk.
- */
-static bool belongs(const struct search *s, const struct bpk_salvage *salvage, size_t i)
-{
-	const struct bpk_saved *found = &salvage->all[i];
-
-	if (found->raw_size == salvage->chunk_size)
-		return true;
-	if (i + 1 < salvage->count || found->raw_size > salvage->chunk_size)
-		return false;
-	return end_of(salvage, i) == s->size || (i > 0 && end_of(salvage, i - 1) == found->offset);
-}
-
-static void drop_others(const struct search *s, struct bpk_salvage *salvage)
-{
-	size_t kept = 0;
-
-	/* those behind i are where they were found */
-	for (size_t i = 0; i < salvage->count; i++) {
-		const struct bpk_saved found = salvage->all[i];
-
-		if (belongs(s, salvage, i))
-			salvage->all[kept++] = found;
-		else
-			salvage->nothers += found.intact;
-	}
-	salvage->count = kept;
-}
-
 /* ---- Numbers ---- */
-
-static uint64_t average(const struct bpk_salvage *salvage)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < salvage->count; i++)
-		sum += salvage->all[i].packed_size + salvage->checksum->size;
-	return salvage->count == 0 ? 1 : bpk_max_u64(1, sum / salvage->count);
-}
-
-/* Chunks in a gap of this many bytes: at least one. */
-static uint64_t estimate(uint64_t gap, uint64_t average)
-{
-	return gap == 0 ? 0 : bpk_max_u64(1, (gap + average / 2) / average);
-}
-
-/* Number the chunks by the gaps between them. Those before the first cannot be told from the
- * header, metadata and offsets. */
-static void number_by_gaps(const struct search *s, struct bpk_salvage *salvage)
-{
-	uint64_t one = average(salvage), number = 0, end = BPK_UNKNOWN;
-
-	for (size_t i = 0; i < salvage->count; i++) {
-		struct bpk_saved *found = &salvage->all[i];
-
-		if (end != BPK_UNKNOWN)
-			number += estimate(found->offset - end, one);
-		found->number = number++;
-		end = end_of(salvage, i);
-	}
-	/* a short chunk is the last one, whatever follows it */
-	if (salvage->count > 0 && salvage->all[salvage->count - 1].raw_size == salvage->chunk_size)
-		number += estimate(s->size - end, one);
-	salvage->nchunks = number;
-	salvage->counted = false;
-}
 
 /*
  * Number the chunks by the entries of the offsets section, which begins at offset. Entries may be
@@ -320,8 +168,8 @@ static int number_by_offsets(struct search *s, uint64_t offset, uint64_t nchunks
 	size_t next = 0;
 
 	for (uint64_t n = 0; n < nchunks && next < salvage->count; n++) {
-		if (see(s, offset + n * BPK_BLOSCPACK_ENTRY_SIZE, BPK_BLOSCPACK_ENTRY_SIZE, &entry,
-			err) != 0)
+		if (bpk_scan_see(&s->scan, offset + n * BPK_BLOSCPACK_ENTRY_SIZE,
+				 BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
 			return -1;
 		if (bpk_get_le64(entry) != salvage->all[next].offset)
 			continue;
@@ -335,7 +183,7 @@ static int number_by_offsets(struct search *s, uint64_t offset, uint64_t nchunks
 static bool agrees(const struct bpk_bloscpack_header *header, const struct search *s,
 		   const struct bpk_salvage *salvage)
 {
-	uint64_t most = s->size / BPK_CHUNK_HEADER_SIZE;
+	uint64_t most = s->scan.size / BPK_CHUNK_HEADER_SIZE;
 
 	return header->nchunks != BPK_UNKNOWN && header->nchunks <= most &&
 	       header->nchunks >= salvage->count && header->chunk_size == salvage->chunk_size &&
@@ -357,7 +205,7 @@ static int find_entries(struct search *s, const struct bpk_bloscpack_header *hea
 	    size == 0 || size > first)
 		return 0;
 	for (unsigned tries = 0; !salvage->counted && tries < TRIES && at <= first - size; at++) {
-		if (see(s, at, BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+		if (bpk_scan_see(&s->scan, at, BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
 			return -1;
 		if (bpk_get_le64(entry) != at + size)
 			continue;
@@ -378,7 +226,7 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 	if (!salvage->counted && find_entries(s, header, salvage, err) != 0)
 		return -1;
 	if (!salvage->counted) {
-		number_by_gaps(s, salvage);
+		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
 		return 0;
 	}
 	salvage->nchunks = header->nchunks;
@@ -388,21 +236,22 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 
 static int number(struct search *s, struct bpk_salvage *salvage, struct bpk_err *err)
 {
-	size_t size = (size_t)bpk_min_u64(s->size, BPK_BLOSCPACK_HEAD_SIZE);
-	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	size_t size = (size_t)bpk_min_u64(s->scan.size, BPK_BLOSCPACK_HEAD_SIZE);
 	struct bpk_bloscpack_header header;
 	const uint8_t *head;
 
-	number_by_gaps(s, salvage);
-	if (see(s, 0, size, &head, err) != 0)
+	bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
+	if (bpk_scan_see(&s->scan, 0, size, &head, err) != 0)
 		return -1;
 	if (bpk_bloscpack_header_read(bpk_view(head, size), &header, NULL) == 0 &&
 	    agrees(&header, s, salvage) && number_by_header(s, &header, salvage, err) != 0)
 		return -1;
-	if (!salvage->counted)
-		salvage->last_size =
-			last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
-	return 0;
+	return salvage->counted
+		       ? 0
+		       : bpk_salvage_doubt(salvage,
+					   "it is unknown whether others were before the first, "
+					   "from which all ranges are counted",
+					   err);
 }
 
 /* ---- The whole ---- */
@@ -431,31 +280,32 @@ static int find_seal(struct bpk_source *source, struct bpk_salvage *salvage, str
 	return rc;
 }
 
-int bpk_bloscpack_salvage(struct bpk_source *source, struct bpk_salvage *salvage,
-			  struct bpk_err *err)
+int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *salvage,
+				 struct bpk_err *err)
 {
-	enum { TIMES = 64 }; /* a file without false headers takes about twice its size */
-	uint64_t size = bpk_source_size(source);
-	struct search s = { .source = source, .size = size, .budget = UINT64_MAX };
-	int rc;
+	struct search s = { 0 };
+	int rc = bpk_scan_begin(&s.scan, source, false, err);
 
-	if (size <= (UINT64_MAX - ((uint64_t)WINDOW * TIMES)) / TIMES)
-		s.budget = size * TIMES + (uint64_t)WINDOW * TIMES;
-	s.ctx = bpk_chunk_ctx_new(err);
-	rc = s.ctx == NULL ? -1 : find_checksum(&s, err);
+	if (rc == 0)
+		rc = find_checksum(&s, err);
 	salvage->checksum = s.checksum;
+	salvage->seal_size = digest_size(&s);
 	if (rc == 0)
 		rc = find_chunks(&s, salvage, err);
 	if (rc == 0)
-		rc = find_chunk_size(salvage, err);
+		rc = bpk_salvage_find_chunk_size(salvage, err);
 	if (rc == 0)
-		drop_others(&s, salvage);
+		bpk_salvage_drop_others(salvage, s.scan.size);
 	if (rc == 0 && salvage->count > 0)
 		rc = number(&s, salvage, err);
 	if (rc == 0)
 		rc = find_seal(source, salvage, err);
-	bpk_chunk_ctx_free(s.ctx);
-	bpk_buf_clear(&s.window);
-	bpk_buf_clear(&s.chunk);
+	bpk_scan_clear(&s.scan);
 	return rc;
+}
+
+int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
+			  struct bpk_err *err)
+{
+	return bpk_bloscpack_salvage_source(place->source, salvage, err);
 }

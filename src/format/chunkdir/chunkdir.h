@@ -334,6 +334,10 @@ int bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head, bool
 		       struct bpk_err *err);
 bool bpk_chunkdir_owns(const char *name);
 
+/* bpk_format.salvage */
+int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
+			 struct bpk_err *err);
+
 /* bpk_reader_ops.audit */
 int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 

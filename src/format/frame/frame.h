@@ -476,6 +476,12 @@ extern const struct bpk_reader_ops bpk_frame_reader_ops; /* both kinds */
 extern const struct bpk_writer_ops bpk_frame_writer_ops, bpk_frame_sparse_writer_ops;
 extern const struct bpk_editor_ops bpk_frame_editor_ops, bpk_frame_sparse_editor_ops;
 
+/* bpk_format.salvage */
+int bpk_frame_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
+		      struct bpk_err *err);
+int bpk_frame_salvage_sparse(const struct bpk_place *place, struct bpk_salvage *salvage,
+			     struct bpk_err *err);
+
 /* bpk_format.repack */
 int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 		     struct bpk_repacked *result, struct bpk_err *err);

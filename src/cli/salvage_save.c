@@ -1,0 +1,296 @@
+/* Makes a new archive of the chunks that were found of a damaged one. Called by salvage.c. */
+#include "cli/salvage_job.h"
+
+#include <inttypes.h>
+#include <strings.h>
+
+#include "cli/signal.h"
+
+bool bpk_salvage_loses_array(const struct bpk_salvage_job *job)
+{
+	const struct bpk_info *like = job->found.like;
+
+	return job->fill == BPK_FILL_SKIP && job->lost > 0 &&
+	       (job->found.shaped || (like != NULL && like->array.type != NULL));
+}
+
+/* ---- raw data ---- */
+
+/* Bring the raw bytes of a chunk into the parcel. */
+static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
+		    struct bpk_err *err)
+{
+	struct bpk_buf *raw = &job->parcel.raw;
+	size_t got = 0;
+
+	if (bpk_buf_resize(raw, size, err) != 0 ||
+	    bpk_source_read_at(job->raw, number * job->found.chunk_size,
+			       bpk_span(raw->data, raw->size), &got, err) != 0)
+		return bpk_err_subject(err, "%s", job->from);
+	if (got == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "has become shorter");
+	return bpk_err_subject(err, "%s", job->from);
+}
+
+/* Check that the raw data have the content of the intact chunk in the parcel: other data would be
+ * mixed with it. Its recipe is that of the chunks which are packed. */
+static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved,
+		       struct bpk_err *err)
+{
+	struct bpk_view packed = bpk_buf_view(&job->parcel.packed);
+	struct bpk_chunk_header header;
+
+	if (read_raw(job, saved->number, saved->raw_size, err) != 0)
+		return -1;
+	if (bpk_buf_resize(&job->proof, saved->raw_size, err) != 0 ||
+	    bpk_chunk_header_read(packed, &header, err) != 0 ||
+	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
+		    0)
+		return bpk_input_subject(&job->in, err);
+	if (!job->has_recipe && header.special == BPK_SPECIAL_NONE) {
+		job->recipe = bpk_recipe_like(&header);
+		job->has_recipe = true;
+	}
+	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
+static int put(struct bpk_salvage_job *job, uint32_t raw_size, struct bpk_err *err)
+{
+	const struct bpk_writer_ops *ops = job->format->writer;
+	struct bpk_parcel *parcel = &job->parcel;
+
+	parcel->number = job->nput++;
+	parcel->packed_size = parcel->packed.size;
+	parcel->raw_size = parcel->data_size = parcel->want_size = raw_size;
+	return ops->seal(job->writer, parcel, err) != 0 ? -1 : ops->put(job->writer, parcel, err);
+}
+
+static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
+		      struct bpk_err *err)
+{
+	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0)
+		return bpk_input_subject(&job->in, err);
+	if (job->raw != NULL && compare_raw(job, saved, err) != 0)
+		return -1;
+	return put(job, saved->raw_size, err);
+}
+
+/* Memory is bounded by the archive, whose headers may claim any size. */
+static int check_size(const struct bpk_salvage_job *job, uint64_t size, struct bpk_err *err)
+{
+	enum { ANY = 64 << 20, TIMES = 1024 };
+	const struct bpk_salvage *found = &job->found;
+	uint64_t most = ANY;
+
+	for (size_t i = 0; i < found->count && most < size; i++)
+		if (found->all[i].intact)
+			most = bpk_max_u64(most, (uint64_t)found->all[i].packed_size * TIMES);
+	return size <= most ? 0
+			    : bpk_fail(err, BPK_LIMIT,
+				       "chunks of %" PRIu64 " bytes, at most %" PRIu64, size, most);
+}
+
+static int put_zeros(struct bpk_salvage_job *job, uint64_t size, struct bpk_err *err)
+{
+	struct bpk_buf *packed = &job->parcel.packed;
+
+	if (bpk_buf_resize(packed, BPK_CHUNK_EXTENDED_HEADER_SIZE, err) != 0)
+		return -1;
+	bpk_chunk_write_special(BPK_SPECIAL_ZERO, (uint32_t)size, 1, packed->data);
+	return put(job, (uint32_t)size, err);
+}
+
+/* Pack a lost chunk: zeros, or the raw data. */
+static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t size,
+		      struct bpk_err *err)
+{
+	struct bpk_parcel *parcel = &job->parcel;
+
+	if (job->raw == NULL && job->format->extended_chunks)
+		return put_zeros(job, size, err);
+	if (check_size(job, size, err) != 0 ||
+	    (job->raw != NULL && read_raw(job, number, (uint32_t)size, err) != 0))
+		return -1;
+	if (bpk_buf_resize(&parcel->raw, (size_t)size, err) != 0 ||
+	    bpk_buf_resize(&parcel->packed, bpk_chunk_bound((size_t)size), err) != 0)
+		return -1;
+	if (job->raw == NULL)
+		memset(parcel->raw.data, 0, parcel->raw.size);
+	if (bpk_chunk_encode(job->ctx, &job->recipe, bpk_buf_view(&parcel->raw),
+			     bpk_span(parcel->packed.data, parcel->packed.size),
+			     &parcel->packed.size, err) != 0)
+		return -1;
+	return put(job, (uint32_t)size, err);
+}
+
+static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	size_t next = 0;
+
+	for (uint64_t number = 0; number < found->nchunks; number++) {
+		bool last = number + 1 == found->nchunks;
+		const struct bpk_saved *saved = NULL;
+
+		while (next < found->count && found->all[next].number <= number)
+			saved = &found->all[next++];
+		if (saved != NULL && saved->number == number && saved->intact) {
+			if (copy_chunk(job, saved, err) != 0)
+				return -1;
+		} else if (job->fill != BPK_FILL_SKIP &&
+			   put_packed(job, number, last ? found->last_size : found->chunk_size,
+				      err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Sizes of the new archive: without lost chunks, if these are left out. */
+static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
+{
+	const struct bpk_salvage *found = &job->found;
+	const struct bpk_saved *last = &found->all[found->count - 1];
+	uint64_t count = found->nchunks, last_size = found->last_size;
+
+	if (job->fill == BPK_FILL_SKIP) {
+		count -= job->lost;
+		if (last->number + 1 != found->nchunks || !last->intact)
+			last_size = found->chunk_size;
+	}
+	info->stored_size = BPK_UNKNOWN;
+	info->raw_size = (count - 1) * found->chunk_size + last_size;
+	info->chunks.count = count;
+	info->chunks.size = found->chunk_size;
+	info->chunks.last_size = last_size;
+	info->chunks.checksum = found->checksum;
+	if (info->chunks.typesize == 0)
+		info->chunks.typesize = found->typesize;
+}
+
+/* An array that loses chunks becomes plain bytes. */
+static int drop_array(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_metadata_info *metadata = &info->metadata;
+
+	info->frame = NULL;
+	info->array = (struct bpk_array_info){ 0 };
+	if (metadata->layers != NULL || bpk_json_kind(metadata->text) != BPK_JSON_OBJECT)
+		return 0;
+	if (bpk_array_strip_metadata(metadata->text, &job->text, err) != 0)
+		return -1;
+	metadata->text = bpk_buf_view(&job->text);
+	metadata->given = metadata->text.size > 0;
+	return 0;
+}
+
+/* The parts that the new archive takes over. */
+static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	*info = (struct bpk_info){ 0 };
+	if (found->like != NULL)
+		*info = *found->like;
+	if (bpk_salvage_loses_array(job) && drop_array(job, info, err) != 0)
+		return -1;
+	set_sizes(job, info);
+	return 0;
+}
+
+static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
+{
+	unsigned typesize = job->found.typesize;
+
+	return (struct bpk_recipe){
+		.codec = bpk_codec_at(0),
+		.level = 1,
+		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
+		.extended = job->format->extended_chunks,
+	};
+}
+
+/* The layout of the old archive, if the format writes it; or NULL. */
+static const char *layout_of(const struct bpk_salvage_job *job)
+{
+	const struct bpk_info *like = job->found.like;
+	const char *const *layouts = job->format->layouts;
+
+	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && like != NULL; i++)
+		if (strcasecmp(layouts[i], like->variant) == 0)
+			return layouts[i];
+	return NULL;
+}
+
+static int write_into(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_write_options options = {
+		.append_space = BPK_UNKNOWN,
+		.layout = layout_of(job),
+	};
+	const struct bpk_writer_ops *ops = job->format->writer;
+	struct bpk_info info;
+	int rc = make_info(job, &info, err);
+
+	options.superchunk_size = info.directory.superchunk_chunks * job->found.chunk_size;
+	if (rc == 0)
+		rc = ops->open(job->draft, &info, &options, &job->writer, err);
+
+	job->recipe = default_recipe(job);
+	job->ctx = rc == 0 ? bpk_chunk_ctx_new(err) : NULL;
+	if (rc == 0)
+		rc = job->ctx == NULL ? -1 : put_all(job, err);
+	if (rc == 0)
+		rc = ops->finish(job->writer, err);
+	if (job->writer != NULL)
+		ops->close(job->writer);
+	bpk_chunk_ctx_free(job->ctx);
+	return rc;
+}
+
+/* The archive is the one that was searched. */
+static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_place *place = &job->in.place;
+
+	if (place->is_directory &&
+	    bpk_dir_settle(place->directory, job->generation, true, err) != 0)
+		return bpk_input_subject(&job->in, err);
+	return bpk_place_unchanged(place, err);
+}
+
+int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const char *target = job->shared->output;
+	bool directory = job->format->is_directory;
+	struct stat like;
+	bool has_like = bpk_input_like(&job->in, &like);
+	const struct bpk_draft_options options = {
+		.overwrite = job->shared->force,
+		.remedy = BPK_REMEDY_FORCE,
+		.follow_links = true,
+		.sync = !job->shared->no_sync,
+		.not_this = bpk_input_stat(&job->in),
+		.directory = directory,
+		.ours = directory ? job->format->owns : NULL,
+		.like = has_like ? &like : NULL,
+	};
+	int rc;
+
+	bpk_signals_start();
+	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
+		return bpk_err_subject(err, "%s", target);
+	rc = write_into(job, err);
+	if (rc == 0)
+		rc = check_unchanged(job, err);
+	if (rc != 0)
+		bpk_draft_drop(job->draft);
+	else
+		rc = bpk_draft_keep(job->draft, has_like ? &like : NULL, err);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", target);
+}

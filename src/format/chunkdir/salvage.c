@@ -1,0 +1,330 @@
+/*
+ * Finds the chunks of a damaged directory, whose data files may be missing or damaged, and whose
+ * meta files may be: bpk_format.salvage. Each data file is searched as a Bloscpack file of its own.
+ * The row is in formats.c.
+ */
+#include "format/bloscpack/bloscpack.h"
+#include "format/chunkdir/meta.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A data file, and the first bytes of it. */
+struct data_file {
+	uint64_t number;
+	uint64_t nchunks; /* by its header; 0: unknown */
+};
+
+/* One thread's own. */
+struct search {
+	struct bpk_dir *dir;
+	struct bpk_salvage *salvage;
+	struct bpk_err *err;
+	const struct bpk_chunkdir_reader *reader; /* NULL: the meta files are damaged */
+	bool unsure; /* numbers of chunks in some file follow from their order and sizes */
+
+	/* without a reader */
+	struct bpk_chunkdir set; /* its layout alone */
+	struct bpk_chunkdir_column column;
+	struct data_file *files; /* ascending */
+	size_t nfiles, room;
+	bool has_columns;
+};
+
+/* ---- One file ---- */
+
+static int add_chunks(struct search *s, const struct bpk_salvage *found, uint64_t file,
+		      uint64_t first, uint64_t most)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		struct bpk_saved saved = found->all[i];
+
+		/* behind the last may be those of an append before its commit */
+		if (!saved.intact || saved.number >= most)
+			continue;
+		saved.number += first;
+		saved.file = file;
+		if (s->reader != NULL &&
+		    saved.raw_size != bpk_chunkdir_chunk_size(&s->reader->set,
+							      s->reader->set.columns, saved.number))
+			s->salvage->nothers++;
+		else if (bpk_salvage_add(s->salvage, &saved, s->err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Search a file of most chunks, the first of which is chunk first of the dataset; most may be
+ * unknown. */
+static int search_file(struct search *s, const char *name, uint64_t first, uint64_t most)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_source *source = NULL;
+	struct bpk_err why = { 0 };
+	uint64_t file;
+	int rc;
+
+	if (bpk_dir_source(s->dir, name, &source, &why) != 0)
+		return why.kind == BPK_CORRUPT ? 0 : bpk_fail(s->err, why.kind, "%s", why.text);
+	rc = bpk_bloscpack_salvage_source(source, &found, s->err);
+	if (rc != 0)
+		bpk_err_subject(s->err, "%s", name);
+	if (rc == 0 && !found.counted && found.count > 0) {
+		if (most != BPK_UNKNOWN && most >= found.count)
+			bpk_salvage_fit_numbers(&found, most);
+		s->unsure = s->unsure || !found.counted;
+	}
+	if (rc == 0 && (s->salvage->checksum == NULL || s->salvage->checksum->size == 0))
+		s->salvage->checksum = found.checksum;
+	if (rc == 0)
+		rc = bpk_salvage_add_file(s->salvage, name, &file, s->err);
+	if (rc == 0)
+		rc = add_chunks(s, &found, file, first, most);
+	s->salvage->nothers += found.nothers;
+	bpk_salvage_clear(&found);
+	bpk_source_close(source);
+	return rc;
+}
+
+/* ---- With meta files ---- */
+
+static int search_column(struct search *s)
+{
+	const struct bpk_chunkdir *set = &s->reader->set;
+	const struct bpk_chunkdir_column *column = &set->columns[0];
+	struct bpk_buf name = { 0 };
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < column->nfiles; i++) {
+		uint64_t first = i * column->superchunk_chunks;
+
+		rc = bpk_chunkdir_file_name(set, column, i, &name, s->err);
+		if (rc == 0)
+			rc = search_file(
+				s, (const char *)name.data, first,
+				bpk_min_u64(column->superchunk_chunks, column->nchunks - first));
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+static int doubt_numbers(struct search *s)
+{
+	return !s->unsure ? 0
+			  : bpk_salvage_doubt(s->salvage,
+					      "the numbers of chunks in damaged files follow from "
+					      "their order and sizes",
+					      s->err);
+}
+
+static int take_meta(struct search *s, const struct bpk_info *info)
+{
+	struct bpk_salvage *salvage = s->salvage;
+
+	if (s->reader->set.has_columns || info->chunks.size == BPK_UNKNOWN)
+		return bpk_fail(s->err, BPK_UNSUPPORTED,
+				"keeps records as columns, or objects, and repair does not save "
+				"these yet");
+	salvage->like = info;
+	salvage->counted = true;
+	salvage->nchunks = info->chunks.count;
+	salvage->chunk_size = (uint32_t)info->chunks.size;
+	salvage->last_size = info->chunks.last_size;
+	salvage->typesize = info->chunks.typesize;
+	if (search_column(s) != 0 || doubt_numbers(s) != 0)
+		return -1;
+	return info->damage == NULL
+		       ? 0
+		       : bpk_salvage_doubt(salvage, "metadata are damaged, and lost", s->err);
+}
+
+/* ---- Without ---- */
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct data_file *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int add_file(struct search *s, uint64_t number)
+{
+	size_t room = s->room > 0 ? 2 * s->room : 64;
+
+	if (s->nfiles == s->room) {
+		struct data_file *files = realloc(s->files, room * sizeof *files);
+
+		if (files == NULL)
+			return bpk_fail_memory(s->err, room * sizeof *files);
+		s->files = files;
+		s->room = room;
+	}
+	s->files[s->nfiles++] = (struct data_file){ .number = number };
+	return 0;
+}
+
+static int visit(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct search *s = arg;
+	uint64_t number;
+	bool blaze = bpk_chunkdir_is_blaze_file(name, &number);
+
+	s->has_columns = s->has_columns || entry == BPK_ENTRY_DIRECTORY;
+	if (entry != BPK_ENTRY_FILE || (!blaze && !bpk_chunkdir_is_bcolz_file(name, &number)))
+		return 0;
+	s->set.layout = blaze ? BPK_CHUNKDIR_BLAZE : BPK_CHUNKDIR_BCOLZ;
+	return add_file(s, number);
+}
+
+static int name_file(const struct search *s, uint64_t number, struct bpk_buf *name)
+{
+	return bpk_chunkdir_file_name(&s->set, &s->column, number, name, s->err);
+}
+
+/* Read the number of chunks from the header of a file, if that is intact. */
+static int count_chunks(struct search *s, struct data_file *file)
+{
+	uint8_t bytes[BPK_BLOSCPACK_HEAD_SIZE];
+	struct bpk_bloscpack_header header;
+	struct bpk_source *source = NULL;
+	struct bpk_buf name = { 0 };
+	size_t got = 0;
+	int rc = name_file(s, file->number, &name);
+
+	if (rc == 0 && bpk_dir_source(s->dir, (const char *)name.data, &source, NULL) == 0 &&
+	    bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, NULL) == 0 &&
+	    bpk_bloscpack_header_read(bpk_view(bytes, got), &header, NULL) == 0 &&
+	    header.nchunks <= bpk_source_size(source) / BPK_CHUNK_HEADER_SIZE)
+		file->nchunks = header.nchunks;
+	bpk_source_close(source);
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+/* The chunks of every file but the last: most files say the same. */
+static int find_superchunk(struct search *s, uint64_t *nchunks)
+{
+	int64_t votes = 0; /* for *nchunks more than for others */
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (count_chunks(s, &s->files[i]) != 0)
+			return -1;
+	*nchunks = s->nfiles == 1 ? s->files[0].nchunks : 0;
+	for (size_t i = 0; i + 1 < s->nfiles; i++) {
+		uint64_t n = s->files[i].nchunks;
+
+		if (n > 0 && votes == 0)
+			*nchunks = n;
+		if (n > 0)
+			votes += n == *nchunks ? 1 : -1;
+	}
+	return 0;
+}
+
+/* superchunk 0: unknown, and files follow each other as far as is known. */
+static int search_all(struct search *s, uint64_t superchunk)
+{
+	const struct bpk_salvage *salvage = s->salvage;
+	struct bpk_buf name = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->nfiles; i++) {
+		uint64_t most = i + 1 < s->nfiles ? superchunk : s->files[i].nchunks;
+		uint64_t first = s->files[i].number * superchunk;
+
+		if (superchunk == 0 && salvage->count > 0) {
+			first = salvage->all[salvage->count - 1].number + 1;
+			s->unsure = true;
+		}
+		rc = name_file(s, s->files[i].number, &name);
+		if (rc == 0)
+			rc = search_file(s, (const char *)name.data, first,
+					 most > 0 ? most : BPK_UNKNOWN);
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+static int set_sizes(struct search *s, uint64_t superchunk)
+{
+	struct bpk_salvage *salvage = s->salvage;
+	const struct data_file *file = &s->files[s->nfiles - 1];
+	const struct bpk_saved *last;
+
+	if (bpk_salvage_find_chunk_size(salvage, s->err) != 0)
+		return -1;
+	bpk_salvage_keep_size(salvage);
+	if (salvage->count == 0)
+		return 0;
+	last = &salvage->all[salvage->count - 1];
+	salvage->nchunks = bpk_max_u64(last->number + 1, file->number * superchunk + file->nchunks);
+	salvage->last_size =
+		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
+	salvage->counted = !s->unsure && file->nchunks > 0;
+	return 0;
+}
+
+/* Names are not trusted to count more than a few times the files that are there. */
+static int check_numbers(const struct search *s, uint64_t superchunk)
+{
+	enum { ANY = 1024, TIMES = 16, MOST = 1 << 28 };
+	uint64_t number = s->files[s->nfiles - 1].number;
+
+	if (number / TIMES <= s->nfiles + ANY && superchunk <= MOST)
+		return 0;
+	return bpk_fail(s->err, BPK_LIMIT, "has %zu data files, and one of number %" PRIu64,
+			s->nfiles, number);
+}
+
+static int take_files(struct search *s)
+{
+	static char none[] = "", data[] = "data";
+	uint64_t superchunk;
+
+	s->column = (struct bpk_chunkdir_column){ .name = none, .home = none, .folder = data };
+	if (bpk_dir_list(s->dir, data, visit, s, s->err) != 0)
+		return -1;
+	if (s->has_columns)
+		return bpk_fail(
+			s->err, BPK_UNSUPPORTED,
+			"has lost its meta files, and keeps records as columns: repair does "
+			"not save these yet");
+	if (s->nfiles == 0)
+		return 0;
+	qsort(s->files, s->nfiles, sizeof *s->files, compare_files);
+	if (find_superchunk(s, &superchunk) != 0 || check_numbers(s, superchunk) != 0 ||
+	    search_all(s, superchunk) != 0 || set_sizes(s, superchunk) != 0 ||
+	    doubt_numbers(s) != 0)
+		return -1;
+	return bpk_salvage_doubt(s->salvage,
+				 "the meta files are damaged, and with them shape, type and "
+				 "metadata are lost, and the number of files",
+				 s->err);
+}
+
+/* ---- All ---- */
+
+int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = &bpk_chunkdir_reader_ops;
+	const struct bpk_read_options options = { .saves = true };
+	struct search s = { .dir = place->directory, .salvage = salvage, .err = err };
+	struct bpk_place copy = *place; /* of which the reader keeps the directory */
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+	int rc;
+
+	salvage->checksum = &bpk_checksums[0];
+	if (ops->open(&copy, &options, &reader, &why) == 0) {
+		s.reader = reader;
+		salvage->parts = reader;
+		salvage->release = ops->close;
+		return take_meta(&s, ops->info(reader));
+	}
+	if (bpk_err_is_of_machine(&why))
+		return bpk_fail(err, why.kind, "%s", why.text);
+	rc = take_files(&s);
+	free(s.files);
+	return rc;
+}

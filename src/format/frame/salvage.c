@@ -1,0 +1,166 @@
+/*
+ * Finds the chunks of a damaged contiguous frame: bpk_format.salvage. Its row is in formats.c.
+ *
+ *     header and index are there   the index leads to the chunks
+ *     a trailer with digests       the file is searched for chunks that have one of them
+ *     an index                     it leads to the chunks, or as many bytes before or behind them
+ *                                  as came or went
+ *     nothing                      the file is searched for chunks that unpack, in its order
+ */
+#include "format/frame/salvage.h"
+
+/* ---- By order ---- */
+
+/* The place of the last chunk of chunk_size bytes; the count if there is none. */
+static size_t find_last_full(const struct bpk_salvage *found)
+{
+	size_t last = found->count;
+
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].raw_size == found->chunk_size)
+			last = i;
+	return last;
+}
+
+/* About the number of chunks before this one: an index of them has no more entries. */
+static uint64_t count_at_most(const struct bpk_saved *chunk, const struct bpk_saved *usual)
+{
+	return chunk->offset / usual->packed_size + 1;
+}
+
+/*
+ * True if chunk i is the short one that ends the data, behind the last full one. If no header has
+ * its size, and it does not follow that, it is told from a packed layer of the trailer by its
+ * elements, as those of layers have one byte, and from a damaged index by having more.
+ */
+static bool is_end(const struct bpk_frame_left *left, const struct bpk_salvage *found, size_t full,
+		   size_t i)
+{
+	const struct bpk_saved *chunk = &found->all[i], *before = &found->all[full];
+	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
+
+	if (chunk->raw_size >= found->chunk_size)
+		return false;
+	if (n > 0 && !left->is_old)
+		return chunk->raw_size == bpk_frame_left_size(left, n - 1);
+	if (full == found->count || /* there is no full one */
+	    (chunk->typesize == sizeof(uint64_t) &&
+	     chunk->raw_size / sizeof(uint64_t) <= count_at_most(chunk, before)))
+		return false;
+	return before->offset + before->packed_size == chunk->offset ||
+	       (chunk->typesize == before->typesize && chunk->typesize > 1);
+}
+
+/* Drop the chunks of other sizes. */
+static void drop_others(const struct bpk_frame_left *left, struct bpk_salvage *found)
+{
+	size_t full = find_last_full(found), kept = 0;
+	bool ended = false;
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct bpk_saved chunk = found->all[i];
+		bool behind = full < i || full == found->count;
+		bool is_last = behind && !ended && is_end(left, found, full, i);
+
+		ended = ended || is_last;
+		if (chunk.raw_size == found->chunk_size || is_last)
+			found->all[kept++] = chunk;
+		else
+			found->nothers += chunk.intact;
+	}
+	found->count = kept;
+}
+
+/* Take the chunks by their order alone. Of the file, the payload ends before the other parts. */
+static int take_in_order(struct bpk_scan *scan, const struct bpk_frame_left *left,
+			 struct bpk_salvage *found, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	uint64_t end = scan->size;
+	uint64_t start = left->payload > end ? BPK_UNKNOWN : left->payload;
+
+	if (left->trailer.end > 0)
+		end = left->trailer.start;
+	if (left->has_fields && left->header.chunk_size > 0)
+		found->chunk_size = (uint32_t)left->header.chunk_size;
+	else if (bpk_salvage_find_chunk_size(found, err) != 0)
+		return -1;
+	drop_others(left, found);
+	for (size_t i = 0; i < found->count; i++)
+		if (bpk_salvage_add(salvage, &found->all[i], err) != 0)
+			return -1;
+	salvage->chunk_size = found->chunk_size;
+	salvage->nothers = found->nothers;
+	return bpk_frame_number_by_order(left, start, end, salvage, err);
+}
+
+/* ---- Ways ---- */
+
+static int by_digests(struct bpk_scan *scan, struct bpk_frame_table *table, struct bpk_err *err)
+{
+	bpk_frame_table_sort(table, true);
+	return bpk_frame_find_by_digests(scan, 0, table, err);
+}
+
+/* found changes if the index turns out to be damaged. */
+static int take_by_table(struct bpk_scan *scan, struct bpk_frame_left *left, bool loaded,
+			 struct bpk_salvage *found, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	bool damaged = false;
+	struct bpk_frame_table table;
+	int rc = bpk_frame_table_begin(&table, left, scan->size, err);
+
+	if (rc == 0 && loaded)
+		rc = bpk_frame_take_loaded(scan, &table, found, &damaged, salvage, err);
+	else if (rc == 0 && left->digests.checksum != NULL)
+		rc = by_digests(scan, &table, err);
+	else if (rc == 0)
+		rc = bpk_frame_number_by_index(scan, left, &table, found, &damaged, salvage, err);
+	if (rc == 0 && !damaged)
+		rc = bpk_frame_table_give(&table, salvage, err);
+	if (rc == 0 && !damaged)
+		rc = bpk_frame_doubt_specials(&table, salvage, err);
+	if (rc == 0 && damaged)
+		rc = take_in_order(scan, left, found, salvage, err);
+	bpk_frame_table_clear(&table);
+	return rc;
+}
+
+static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
+			 struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	struct bpk_salvage found = { 0 };
+	bool loaded = false;
+	int rc = bpk_frame_left_load(scan->source, left, &loaded, err);
+
+	if (rc == 0 && !loaded)
+		rc = bpk_frame_find_chunks(scan, &found, err);
+	if (rc == 0 && !loaded)
+		rc = bpk_frame_left_find(scan, left, &found, err);
+	if (rc == 0)
+		rc = left->nchunks > 0 ? take_by_table(scan, left, loaded, &found, salvage, err)
+				       : take_in_order(scan, left, &found, salvage, err);
+	bpk_salvage_clear(&found);
+	return rc;
+}
+
+int bpk_frame_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
+		      struct bpk_err *err)
+{
+	struct bpk_frame_left *left = bpk_calloc(1, sizeof *left, err);
+	struct bpk_scan scan = { 0 };
+	int rc;
+
+	if (left == NULL)
+		return -1;
+	rc = bpk_scan_begin(&scan, place->source, true, err);
+	if (rc == 0)
+		rc = salvage_parts(&scan, left, salvage, err);
+	bpk_scan_clear(&scan);
+	if (rc != 0) {
+		bpk_frame_left_free(left);
+		return -1;
+	}
+	return bpk_frame_left_give(left, salvage, err);
+}

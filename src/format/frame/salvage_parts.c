@@ -1,0 +1,454 @@
+/*
+ * Finds the parts that are left of a damaged frame: header, index, trailer with metadata and
+ * digests. salvage.c and salvage_directory.c call it.
+ *
+ *     header | chunks ... | old index | old trailer | chunks ... | index | trailer
+ *
+ * A change by bpk leaves the old index and trailer as a hole, so only those behind all chunks are
+ * of the last state.
+ */
+#include "format/frame/salvage.h"
+
+#include <stdlib.h>
+
+enum {
+	ENTRY = 8,
+	MAGIC = 10,           /* bytes of a header up to its length */
+	LENGTH = 1,           /* of the trailer, behind its marker ce */
+	FINGERPRINT = 5,      /* and the marker of the fingerprint */
+	MOST_TRIES = 256,     /* headers that are tried */
+	MOST_TRAILERS = 16,   /* trailers that are, from the last on */
+	EMPTY_SECTION = 10,   /* "Metalayer section" */
+	ANY_LAYERS = 4 << 20, /* as state.c */
+	MOST_TIMES = 64,
+};
+
+/* ---- A frame that can be loaded ---- */
+
+static int copy_entries(const struct bpk_frame_state *state, struct bpk_frame_left *left,
+			uint64_t size, struct bpk_err *err)
+{
+	uint64_t n = state->nchunks, entry;
+
+	left->nchunks = n;
+	if (state->uniform && n / ENTRY > size + (1 << 16))
+		return bpk_fail(err, BPK_LIMIT, "has more special chunks than repair makes");
+	if (n > SIZE_MAX / ENTRY)
+		return bpk_fail_memory(err, n);
+	if (bpk_buf_resize(&left->entries, (size_t)n * ENTRY, err) != 0)
+		return -1;
+	for (uint64_t i = 0; i < n; i++) {
+		if (bpk_frame_entry(state, i, &entry, err) != 0)
+			return -1;
+		memcpy(left->entries.data + i * ENTRY, &entry, ENTRY);
+	}
+	return 0;
+}
+
+/* Digests in pages are brought into memory. */
+static int copy_digests(struct bpk_frame_state *state, struct bpk_frame_left *left,
+			struct bpk_err *err)
+{
+	struct bpk_frame_digests *digests = &state->digests;
+	size_t size, at;
+
+	if (digests->checksum == NULL || state->stale || state->damage.kind != BPK_OK)
+		return 0;
+	size = digests->checksum->size;
+	at = digests->bytes.size;
+	if (state->digest_pages != NULL) {
+		if (digests->nchunks > (SIZE_MAX - at) / size)
+			return bpk_fail_memory(err, digests->nchunks);
+		if (bpk_buf_resize(&digests->bytes, at + (size_t)digests->nchunks * size, err) != 0)
+			return -1;
+	}
+	for (uint64_t i = 0; state->digest_pages != NULL && i < digests->nchunks; i++)
+		if (bpk_frame_pages_get(state->digest_pages, i * size,
+					bpk_span(digests->bytes.data + at + i * size, size),
+					err) != 0)
+			return -1;
+	left->digests = *digests;
+	*digests = (struct bpk_frame_digests){ 0 };
+	return 0;
+}
+
+/* Take over the parts of a state. */
+static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left, uint64_t size,
+		      struct bpk_err *err)
+{
+	bool has_trailer = state->layers.count > 0 || state->damage.kind == BPK_OK;
+
+	if (copy_entries(state, left, size, err) != 0 || copy_digests(state, left, err) != 0)
+		return -1;
+	left->header = state->header;
+	state->header = (struct bpk_frame_header){ 0 };
+	left->has_header = left->has_fields = true;
+	left->payload = left->header.size;
+	left->index = (struct bpk_frame_run){ state->index_offset,
+					      state->index_offset + state->index_size };
+	left->layers = state->layers;
+	state->layers = (struct bpk_frame_layers){ 0 };
+	if (has_trailer)
+		left->trailer =
+			(struct bpk_frame_run){ state->trailer_offset,
+						state->trailer_offset + state->trailer_size };
+	left->bad_layers = has_trailer && state->damage.kind != BPK_OK;
+	return 0;
+}
+
+int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, bool *loaded,
+			struct bpk_err *err)
+{
+	struct bpk_frame_state state;
+	struct bpk_err why = { 0 };
+	int rc = bpk_frame_state_load(source, left->sparse, false, &state, &why);
+
+	*loaded = rc == 0 && state.nchunks > 0;
+	if (rc != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	if (*loaded)
+		rc = take_state(&state, left, bpk_source_size(source), err);
+	bpk_frame_state_clear(&state);
+	return rc;
+}
+
+/* ---- Trailers ---- */
+
+/* *run: the trailer whose last bytes are at offset at, by its length and its first bytes; end 0:
+ * none. */
+static int look_for_trailer(struct bpk_scan *scan, uint64_t at, struct bpk_frame_run *run,
+			    struct bpk_err *err)
+{
+	uint8_t first[BPK_FRAME_TRAILER_START];
+	uint64_t end = at + BPK_FRAME_TRAILER_TAIL, size;
+	const uint8_t *bytes;
+	size_t got;
+
+	*run = (struct bpk_frame_run){ 0 };
+	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_TAIL, &bytes, err) != 0)
+		return -1;
+	if (bytes[0] != 0xce || bytes[FINGERPRINT] != 0xd8)
+		return 0;
+	size = bpk_get_be32(bytes + LENGTH);
+	if (size < BPK_FRAME_LEAST_TRAILER || size > end)
+		return 0;
+	if (bpk_source_read_at(scan->source, end - size, bpk_span(first, sizeof first), &got,
+			       err) != 0)
+		return -1;
+	if (got == sizeof first && bpk_frame_is_trailer_start(first))
+		*run = (struct bpk_frame_run){ end - size, end };
+	return 0;
+}
+
+/* Take the trailer, if it is one. */
+static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
+			struct bpk_frame_run run, struct bpk_err *err)
+{
+	const struct bpk_frame_header latest = { .version = 2 };
+	struct bpk_frame_digests digests = { 0 };
+	struct bpk_frame_layers layers;
+	struct bpk_err why = { 0 };
+	struct bpk_view bytes;
+
+	if (bpk_scan_bring(scan, run.start, run.end - run.start, 0, err) != 0)
+		return -1;
+	bytes = bpk_buf_view(&scan->chunk);
+	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
+				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
+				   &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
+	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
+		left->bad_layers = true;
+	else if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_BPK &&
+		 bpk_frame_digests_check_trailer(&digests, bytes, &why) != 0)
+		left->bad_layers = true;
+	if (left->bad_layers || bpk_frame_trailer_author(bytes) != BPK_FRAME_BY_BPK)
+		bpk_frame_digests_clear(&digests);
+	left->layers = layers;
+	left->digests = digests;
+	left->trailer = run;
+	return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+}
+
+/* Drop the chunks that lie in the run. */
+static void drop_run(struct bpk_salvage *found, struct bpk_frame_run run)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].offset < run.start || found->all[i].offset >= run.end)
+			found->all[kept++] = found->all[i];
+	found->count = kept;
+}
+
+/* The last places that look like trailers. */
+struct places {
+	struct bpk_frame_run all[MOST_TRAILERS]; /* number n at n modulo their count */
+	uint64_t count;
+};
+
+static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t end,
+				 struct places *places, struct bpk_err *err)
+{
+	struct bpk_frame_run run;
+
+	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL; at++) {
+		if (look_for_trailer(scan, at, &run, err) != 0)
+			return -1;
+		if (run.end > 0)
+			places->all[places->count++ % MOST_TRAILERS] = run;
+	}
+	return 0;
+}
+
+/* Find the last trailer between the chunks. The bytes of chunks are passed over, as they may hold
+ * other frames. */
+static int find_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
+			const struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct places places = { .count = 0 };
+	uint64_t at = 0;
+
+	for (size_t i = 0; i <= found->count; i++) {
+		uint64_t end = i < found->count ? found->all[i].offset : scan->size;
+
+		if (find_trailers_between(scan, at, end, &places, err) != 0)
+			return -1;
+		if (i < found->count)
+			at = bpk_max_u64(at, end + found->all[i].packed_size);
+	}
+	for (uint64_t i = 0; left->trailer.end == 0 && i < places.count && i < MOST_TRAILERS; i++)
+		if (take_trailer(scan, left, places.all[(places.count - 1 - i) % MOST_TRAILERS],
+				 err) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- The header ---- */
+
+/* True if the header is the frame's, and not that of a frame in its data: it is where the file
+ * begins, or the trailer is where it says. */
+static bool is_in_place(const struct bpk_frame_left *left, uint64_t at)
+{
+	return at == 0 || left->digests.checksum != NULL ||
+	       (left->trailer.end > at && left->trailer.end - at == left->header.frame_size);
+}
+
+static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left *left,
+		      struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_view bytes;
+	uint32_t size;
+
+	if (bpk_scan_bring(scan, at, BPK_FRAME_FIXED_SIZE, 0, err) != 0)
+		return -1;
+	if (bpk_frame_header_size(bpk_buf_view(&scan->chunk), &size, NULL) != 0 ||
+	    size > scan->size - at)
+		return 0;
+	if (bpk_scan_bring(scan, at, size, 0, err) != 0)
+		return -1;
+	bytes = bpk_buf_view(&scan->chunk);
+	if (bpk_frame_header_read(bytes, &left->header, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->has_header = left->header.sparse == left->sparse && is_in_place(left, at) &&
+			   (left->digests.checksum == NULL ||
+			    bpk_frame_header_author(bytes) == BPK_FRAME_BY_OTHER ||
+			    bpk_frame_digests_check(&left->digests, BPK_FRAME_DIGEST_HEADER, bytes,
+						    NULL) == 0);
+	left->has_fields = left->has_header;
+	left->payload = at + size;
+	if (!left->has_header)
+		bpk_frame_header_clear(&left->header);
+	return 0;
+}
+
+/* Find the header before the first chunk: bytes may have come before it. */
+static int find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
+		       struct bpk_err *err)
+{
+	static const uint8_t magic[MAGIC] = { 0x9e, 0xa8, 'b', '2', 'f', 'r', 'a', 'm', 'e', 0 };
+	const uint8_t *bytes;
+	unsigned tries = 0;
+
+	for (uint64_t at = 0; !left->has_header && tries < MOST_TRIES && at < end &&
+			      scan->size - at >= BPK_FRAME_FIXED_SIZE;
+	     at++) {
+		if (bpk_scan_see(scan, at, MAGIC, &bytes, err) != 0)
+			return -1;
+		if (memcmp(bytes, magic, MAGIC) != 0)
+			continue;
+		tries++;
+		if (try_header(scan, at, left, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Take the fixed part from the digests' copy: a header that had no layers is whole again. */
+static int take_copy(struct bpk_frame_left *left, struct bpk_err *err)
+{
+	static const uint8_t section[EMPTY_SECTION] = { 0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0 };
+	enum { LENGTH_AT = 11 };
+	uint8_t bytes[BPK_FRAME_LEAST_HEADER];
+	struct bpk_err why = { 0 };
+	uint32_t size;
+
+	if (!left->digests.marked)
+		return 0;
+	memcpy(bytes, left->digests.bytes.data + BPK_FRAME_DIGESTS_COPY, BPK_FRAME_FIXED_SIZE);
+	memcpy(bytes + BPK_FRAME_FIXED_SIZE, section, sizeof section);
+	size = bpk_get_be32(bytes + LENGTH_AT);
+	bpk_put_be32(bytes + LENGTH_AT, sizeof bytes);
+	if (bpk_frame_header_read(bpk_view(bytes, sizeof bytes), &left->header, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	left->has_fields = true;
+	left->has_header = size == sizeof bytes;
+	left->header.size = size;
+	return 0;
+}
+
+/* ---- All parts ---- */
+
+/* A trailer before chunks is that of an older state. */
+static void drop_old_trailer(struct bpk_frame_left *left, const struct bpk_salvage *found)
+{
+	const struct bpk_saved *last = found->count > 0 ? &found->all[found->count - 1] : NULL;
+
+	if (left->sparse || last == NULL || last->offset < left->trailer.end)
+		return;
+	left->trailer = (struct bpk_frame_run){ 0 };
+	left->bad_layers = false;
+	bpk_frame_layers_clear(&left->layers);
+	bpk_frame_digests_clear(&left->digests);
+}
+
+/* Chunks of another number: a part is that of another state. */
+static void compare_counts(struct bpk_frame_left *left)
+{
+	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
+
+	if (left->digests.checksum != NULL)
+		left->nchunks = left->digests.nchunks;
+	left->is_old = left->has_fields && left->nchunks > 0 && left->nchunks != n &&
+		       left->header.chunk_size > 0;
+}
+
+int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
+			struct bpk_salvage *found, struct bpk_err *err)
+{
+	uint64_t first = found->count > 0 ? found->all[0].offset : scan->size;
+
+	left->payload = BPK_UNKNOWN;
+	if (find_trailer(scan, left, found, err) != 0)
+		return -1;
+	drop_run(found, left->trailer);
+	drop_old_trailer(left, found);
+	if (bpk_salvage_find_chunk_size(found, err) != 0 ||
+	    find_header(scan, left, first, err) != 0 ||
+	    (!left->has_header && take_copy(left, err) != 0) ||
+	    bpk_frame_left_find_index(scan, left, found, err) != 0)
+		return -1;
+	if (left->index.end > 0) /* behind it are layers, of a trailer that is damaged */
+		drop_run(found, (struct bpk_frame_run){ left->index.start, UINT64_MAX });
+	compare_counts(left);
+	return 0;
+}
+
+void bpk_frame_left_free(void *parts)
+{
+	struct bpk_frame_left *left = parts;
+
+	if (left == NULL)
+		return;
+	bpk_frame_header_clear(&left->header);
+	bpk_frame_layers_clear(&left->layers);
+	bpk_frame_digests_clear(&left->digests);
+	bpk_buf_clear(&left->entries);
+	free(left->list);
+	free(left);
+}
+
+/* ---- For the new archive ---- */
+
+static void list_layers(struct bpk_frame_left *left, const struct bpk_frame_layers *layers,
+			bool fixed)
+{
+	struct bpk_metadata_info *metadata = &left->info.metadata;
+
+	for (size_t i = 0; i < layers->count; i++)
+		if (!bpk_frame_layer_is_ours(layers->all[i].name))
+			left->list[metadata->nlayers++] = (struct bpk_layer){
+				.name = layers->all[i].name,
+				.fixed = fixed,
+				.content = bpk_buf_view(&layers->all[i].content),
+			};
+}
+
+static const struct bpk_checksum *checksum_of(const struct bpk_frame_left *left)
+{
+	const struct bpk_frame_header *header = &left->header;
+	bool by_other = left->has_fields && (header->pack_threads | header->unpack_threads) != 0;
+
+	if (left->digests.checksum != NULL)
+		return left->digests.checksum;
+	return by_other ? &bpk_checksums[0] : bpk_checksum_find("crc32");
+}
+
+static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
+		      struct bpk_err *err)
+{
+	bool by_other = checksum_of(left)->size == 0;
+
+	if (!left->has_header &&
+	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
+			      err) != 0)
+		return -1;
+	if (left->trailer.end == 0 && !(by_other && !left->header.has_layers) &&
+	    bpk_salvage_doubt(
+		    salvage,
+		    "the trailer is lost, and with it metadata, and the checksums without "
+		    "which changed bytes in a chunk may go unnoticed",
+		    err) != 0)
+		return -1;
+	if (left->is_old &&
+	    bpk_salvage_doubt(salvage, "header and index are of different states of the frame",
+			      err) != 0)
+		return -1;
+	if (left->bad_layers &&
+	    bpk_salvage_doubt(salvage,
+			      "the trailer is damaged, and metadata may be; changed bytes in a "
+			      "chunk may go unnoticed",
+			      err) != 0)
+		return -1;
+	return 0;
+}
+
+int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
+			struct bpk_err *err)
+{
+	const struct bpk_frame_layers *fixed = &left->header.fixed;
+	struct bpk_info *info = &left->info;
+
+	salvage->parts = left;
+	salvage->release = bpk_frame_left_free;
+	salvage->checksum = checksum_of(left);
+	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
+	if (left->list == NULL)
+		return -1;
+	list_layers(left, fixed, true);
+	list_layers(left, &left->layers, false);
+	info->metadata.layers = left->list;
+	info->metadata.given = info->metadata.nlayers > 0;
+	info->chunks.extended = true;
+	if (left->has_fields) {
+		info->frame = &left->header;
+		info->chunks.typesize = left->header.typesize;
+		salvage->typesize = left->header.typesize;
+	}
+	salvage->shaped = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
+			  bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL;
+	salvage->like = info;
+	return add_doubts(left, salvage, err);
+}
