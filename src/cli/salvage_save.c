@@ -164,6 +164,7 @@ static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
 			last_size = found->chunk_size;
 	}
 	info->stored_size = BPK_UNKNOWN;
+	info->seal = (struct bpk_seal_info){ 0 };
 	info->raw_size = (count - 1) * found->chunk_size + last_size;
 	info->chunks.count = count;
 	info->chunks.size = found->chunk_size;
