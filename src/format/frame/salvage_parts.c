@@ -401,6 +401,8 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 {
 	bool by_other = checksum_of(left)->size == 0;
 
+	salvage->sealed = left->has_header &&
+			  bpk_frame_layers_find(&left->header.fixed, BPK_FRAME_SEAL) != NULL;
 	if (!left->has_header &&
 	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
 			      err) != 0)
