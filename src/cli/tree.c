@@ -81,7 +81,7 @@ static size_t below(const char *root)
 	return size + (size > 0 && root[size - 1] != '/');
 }
 
-static bool matches(const struct bpk_opt_list *globs, const char *rest)
+static bool matches_as_is(const struct bpk_opt_list *globs, const char *rest)
 {
 	const char *slash = strrchr(rest, '/');
 
@@ -97,24 +97,36 @@ static bool matches(const struct bpk_opt_list *globs, const char *rest)
 	return false;
 }
 
-/* The URL of a folder ends with a slash, which no glob does. */
-static bool is_excluded_folder(const struct walk *walk, const char *folder)
+/* True if the name matches, or that of the file which the archive of this name was made of. The URL
+ * of a folder ends with a slash, which no glob does. */
+static bool matches(const struct bpk_opt_list *globs, const char *name)
 {
-	size_t size = strlen(folder);
-	char *rest;
-	bool is_excluded;
+	char *rest = globs->count > 0 ? bpk_strdup(name, NULL) : NULL;
+	const char *suffix;
+	bool does;
 
-	if (walk->shared->tree.exclude.count == 0 || size <= walk->below)
-		return false;
-	rest = bpk_strdup(folder + walk->below, NULL);
 	if (rest == NULL)
 		return false;
-	size -= walk->below;
-	if (rest[size - 1] == '/')
-		rest[size - 1] = '\0';
-	is_excluded = matches(&walk->shared->tree.exclude, rest);
+	if (bpk_ends_with(rest, "/"))
+		rest[strlen(rest) - 1] = '\0';
+	suffix = bpk_format_suffix(rest);
+	does = matches_as_is(globs, rest);
+	if (!does && suffix != NULL) {
+		rest[strlen(rest) - strlen(suffix)] = '\0';
+		does = matches_as_is(globs, rest);
+	}
 	free(rest);
-	return is_excluded;
+	return does;
+}
+
+/* True for a file, or a directory that is one archive, that the options leave. */
+static bool is_taken(const struct walk *walk, const char *path)
+{
+	const struct bpk_tree_args *args = &walk->shared->tree;
+	const char *rest = path + walk->below;
+
+	return !matches(&args->exclude, rest) &&
+	       (args->include.count == 0 || matches(&args->include, rest));
 }
 
 /* An archive is one file, and not entered. */
@@ -126,25 +138,26 @@ static bool enter(void *arg, const char *folder)
 	struct bpk_input in;
 	int rc;
 
-	if (is_excluded_folder(walk, folder))
+	if (strlen(folder) > walk->below &&
+	    matches(&walk->shared->tree.exclude, folder + walk->below))
 		return false;
 	rc = bpk_input_look(&in, folder, NULL, &err);
 	if (rc == 0 && in.format == NULL && (promised == NULL || !promised->is_directory)) {
 		bpk_input_close(&in);
 		return true;
 	}
-	walk->visit->dataset(walk->visit->arg, &in, rc, &err);
+	if (is_taken(walk, folder))
+		walk->visit->dataset(walk->visit->arg, &in, rc, &err);
+	else
+		bpk_input_close(&in);
 	return false;
 }
 
 static int visit_file(void *arg, const char *file, uint64_t size)
 {
 	const struct walk *walk = arg;
-	const struct bpk_tree_args *args = &walk->shared->tree;
-	const char *rest = file + walk->below;
 
-	if (!matches(&args->exclude, rest) &&
-	    (args->include.count == 0 || matches(&args->include, rest)))
+	if (is_taken(walk, file))
 		walk->visit->file(walk->visit->arg, file, size);
 	return 0;
 }

@@ -18,8 +18,9 @@ const struct bpk_opt bpk_opt_include = {
 	.more = "A GLOB without a slash is matched with the name of a file, in any directory; one "
 		"with a slash with the path below the directory named, from its beginning, and "
 		"then "
-		"* and ? match no slash. A file is taken if one of these options matches. Files "
-		"that are named themselves are always taken.",
+		"* and ? match no slash. An archive matches with its suffix and without it. A file "
+		"is taken if one of these options matches. Files that are named themselves are "
+		"always taken.",
 };
 
 const struct bpk_opt bpk_opt_exclude = {

@@ -271,7 +271,9 @@ static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PAR
 	parts[0] = (struct bpk_layout_part){ "index and name pointers", 8, 32, false };
 	parts[1] = (struct bpk_layout_part){ "index", index->offset, index->size, true };
 	parts[2] = (struct bpk_layout_part){ "names", names->offset, names->size, true };
-	return 3;
+	parts[3] = (struct bpk_layout_part){ "record of the idle block", BPK_GSD_RESERVED,
+					     BPK_GSD_RECORD, false };
+	return 4;
 }
 
 const struct bpk_layout_ops bpk_layout_gsd = {

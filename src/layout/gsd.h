@@ -28,6 +28,8 @@ enum bpk_gsd_type {
 
 enum {
 	BPK_GSD_HEADER = 256,      /* bytes, from 0.3 on */
+	BPK_GSD_RESERVED = 176,    /* offset in it of bytes that other programs ignore, where ... */
+	BPK_GSD_RECORD = 32,       /* ... bpk keeps a record of this size (gsd_commit.c) */
 	BPK_GSD_MAX_NAMES = 65535, /* id 65535 is never used */
 	BPK_GSD_TEXT = 64,         /* application, schema: with their NUL */
 };

@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { PIECE = 1 << 16, RESERVED = 176 };
+enum { PIECE = 1 << 16 };
 
 /* Stored at the start of the header's reserved bytes, followed by the offset of the idle block, its
  * room, and a hash of all this. */
 static const uint8_t record_magic[8] = { 'b', 'p', 'k', 'i', 'n', 'd', 'e', 'x' };
 
-enum { RECORD = 32, HASHED = 24 };
+enum { HASHED = 24 };
 
 uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor)
 {
@@ -34,12 +34,12 @@ static bool all_zeros(const uint8_t *bytes, size_t size)
 
 bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot)
 {
-	const uint8_t *record = header + RESERVED;
+	const uint8_t *record = header + BPK_GSD_RESERVED;
 
 	*slot = (struct bpk_gsd_slot){ 0 };
-	if (!all_zeros(record + RECORD, BPK_GSD_HEADER - RESERVED - RECORD))
+	if (!all_zeros(record + BPK_GSD_RECORD, BPK_GSD_HEADER - BPK_GSD_RESERVED - BPK_GSD_RECORD))
 		return false;
-	if (all_zeros(record, RECORD))
+	if (all_zeros(record, BPK_GSD_RECORD))
 		return true;
 	if (memcmp(record, record_magic, sizeof record_magic) != 0 ||
 	    bpk_get_le64(record + HASHED) != hash(record))
@@ -51,9 +51,9 @@ bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot)
 
 static void record_write(uint8_t *header, const struct bpk_gsd_slot *slot)
 {
-	uint8_t *record = header + RESERVED;
+	uint8_t *record = header + BPK_GSD_RESERVED;
 
-	memset(record, 0, RECORD);
+	memset(record, 0, BPK_GSD_RECORD);
 	if (slot->room == 0)
 		return;
 	bpk_copy(record, record_magic, sizeof record_magic);

@@ -234,6 +234,10 @@ only in d: sub/t1" ]
     ends 5 bpk cmp -r --exclude 't*' --exclude new --include f1 --include f2 d e
     [ "$(wc -l <"$out")" -eq 1 ]
     quietly bpk cmp -r --include f1 d e
+    # globs match an archive with its suffix and without
+    bpk cmp -rv --include f1 d o >"$out"
+    [ "$(head -n 1 "$out")" = 'd/f1 o/f1.blp: equal' ]
+    quietly bpk cmp -r --exclude f1 --exclude new d o
     # of several archives of one name the first one is compared, and the other is told
     mkdir s t
     cp d/f1 s/x
