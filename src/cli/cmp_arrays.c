@@ -280,7 +280,41 @@ static int compare_whole(struct comparison *c, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Compare the one array of a simulation file, or of an .npy file, with that which the other archive
+ * records. */
+static int compare_mixed(struct comparison *c, int recorded, struct bpk_err *err)
+{
+	struct bpk_array array = { .size = 0 };
+	struct bpk_item items[2] = { { .frame = BPK_UNKNOWN, .array = &array },
+				     { .frame = BPK_UNKNOWN, .array = &array } };
+	int other = 1 - recorded, rc;
+
+	bpk_content_close(&c->content[recorded]);
+	c->content[recorded] = (struct bpk_content){ 0 };
+	rc = bpk_layout_get(c->content[other].layout, 0, &items[other], err);
+	if (rc != 0)
+		return bpk_input_subject(&c->cmp->in[other], err);
+	rc = open_whole(c, recorded, &array, err);
+	if (rc == 0)
+		rc = compare_array(c, &items[0], &items[1], err);
+	bpk_array_clear(&array);
+	return rc < 0 ? -1 : 0;
+}
+
 /* ---- which of these ---- */
+
+/* The side that records an array, where the other has a single one; -1: none. */
+static int find_recorded(const struct comparison *c)
+{
+	for (int side = 0; side < 2; side++) {
+		const struct bpk_layout *other = c->content[1 - side].layout;
+
+		if (c->cmp->in[side].info->array.type != NULL && other != NULL &&
+		    bpk_layout_info(other)->narrays == 1)
+			return side;
+	}
+	return -1;
+}
 
 static bool have_arrays(const struct comparison *c)
 {
@@ -304,10 +338,14 @@ static bool have_numbers(const struct comparison *c)
 /* Files of a tree in which no arrays are known are compared as numbers of --dtype, or as bytes. */
 static int compare_found(struct comparison *c, bool *known, struct bpk_err *err)
 {
+	int recorded = find_recorded(c);
+
 	if (c->cmp->args->shared.pick.name != NULL)
 		return compare_named(c, err);
 	if (c->content[0].layout != NULL && c->content[1].layout != NULL)
 		return compare_all(c, err);
+	if (recorded >= 0)
+		return compare_mixed(c, recorded, err);
 	*known = !c->cmp->args->shared.tree.recursive;
 	if (!*known)
 		return 0;

@@ -265,6 +265,21 @@ only in d: sub/t1" ]
     refuses 1 'no file was found' bpk cmp -r q r
 }
 
+@test "cmp --tolerance: a NumPy file and the array that an archive records" {
+    data field-f64 80000 raw
+    bpk pack -q --dtype '<f8' --shape 100,100 -o b.blp raw
+    bpk unpack -q -o a.npy b.blp
+    bpk pack -q --as-array -o c.b2nd a.npy
+    for pair in "a.npy b.blp" "b.blp a.npy" "a.npy c.b2nd" "c.b2nd b.blp"; do
+        quietly bpk cmp --tolerance 0 $pair
+    done
+    head -c 79992 raw >d
+    printf '\1\2\3\4\5\6\7\100' >>d
+    bpk pack -q --dtype '<f8' --shape 100,100 -o d.blp d
+    ends 5 bpk cmp --tolerance 1e-9 a.npy d.blp
+    grep -q 'item 9999' "$out"
+}
+
 @test "cmp -r --tolerance: files without arrays are compared as bytes, or as numbers of --dtype" {
     mkdir a b
     data field-f64 80000 a/n.f64
