@@ -312,6 +312,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 	case OPT_SLICE:
 		return bpk_parse_slice(text, value, err);
 	case OPT_TEXT:
+		if (opt->once && *(const char **)value != NULL)
+			return bpk_fail(err, BPK_USAGE, "can be given only once");
 		*(const char **)value = text;
 		return 0;
 	case OPT_FILE:

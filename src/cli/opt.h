@@ -165,6 +165,7 @@ struct bpk_opt {
 	const char *help;    /* one line: lower case, no full stop */
 	const char *more;    /* whole sentences for the manual alone, or NULL */
 	enum bpk_opt_group group;
+	bool once;               /* a text: a second one is wrong usage, and does not win */
 	const char *environment; /* the variable that gives a default, or NULL */
 	uint64_t min, max;       /* of OPT_U64, OPT_SIZE, OPT_TIME, OPT_SLACK and OPT_PART */
 };

@@ -83,7 +83,7 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 		tell(args, in->path, "none", "has no journal, but is not whole");
 		return -1;
 	}
-	tell(args, in->path, "none", "no change is pending");
+	tell(args, in->path, "none", "no change is pending; bpk verify tests the content");
 	return 0;
 }
 

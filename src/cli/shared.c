@@ -230,6 +230,7 @@ const struct bpk_opt bpk_opt_no_marker = {
 const struct bpk_opt bpk_opt_name = {
 	.name = "name",
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_shared, pick.name),
+	.once = true,
 	.metavar = "NAME",
 	.help = "only the array NAME inside the data",
 	.more = "FILE may be an archive or the raw file itself: bpk knows the arrays of "

@@ -75,6 +75,7 @@ shows() {
     refuses 64 "only one of --name and --bytes" bpk cat --name data --bytes 0:1 gsd-2.blp
     refuses 64 "only one of --name and --rm" bpk unpack --name data --rm -o x.npy gsd-2.blp
     refuses 64 "--name needs --output" bpk unpack --name particles/N gsd-2.blp
+    refuses 64 "--name: can be given only once" bpk cat --name data --name other gsd-2.blp
     refuses 1 "bytes that --max-output allows" bpk unpack --name particles/position --max-output 24 -o x.npy gsd-2
     refuses 1 "not an archive in a format" bpk info text
 }
