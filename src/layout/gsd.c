@@ -14,7 +14,7 @@
  * The same holds for a name that occurs twice in the list of names. If names in the file contain
  * '#', the separator has more of them.
  */
-#include "layout/gsd.h"
+#include "layout/gsd_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,6 +119,16 @@ static int read_schema(struct bpk_gsd *gsd, const uint8_t *bytes, uint32_t versi
 	return gsd->schema != NULL ? 0 : -1;
 }
 
+/* bpk's own writer has two blocks, and each change fills the one that is not in use. */
+static void read_idle(struct bpk_gsd *gsd, struct bpk_view head)
+{
+	struct bpk_gsd_slot slot;
+	uint64_t size;
+
+	if (bpk_gsd_record_read(head.data, &slot) && bpk_mul_u64(slot.room, BPK_GSD_ENTRY, &size))
+		gsd->idle = (struct bpk_gsd_block){ slot.offset, slot.room, size };
+}
+
 static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err *err)
 {
 	gsd->version = bpk_get_le32(head.data + 44);
@@ -131,6 +141,7 @@ static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err
 	gsd->index.room = bpk_get_le64(head.data + 16);
 	gsd->names_block.offset = bpk_get_le64(head.data + 24);
 	gsd->names_block.room = bpk_get_le64(head.data + 32);
+	read_idle(gsd, head);
 	if (check_header(gsd, err) != 0 || print_version(gsd, err) != 0 ||
 	    read_text(head.data + 48, "application", &gsd->application, err) != 0)
 		return -1;
@@ -273,7 +284,10 @@ static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PAR
 	parts[2] = (struct bpk_layout_part){ "names", names->offset, names->size, true };
 	parts[3] = (struct bpk_layout_part){ "record of the idle block", BPK_GSD_RESERVED,
 					     BPK_GSD_RECORD, false };
-	return 4;
+	if (gsd->idle.size == 0)
+		return 4;
+	parts[4] = (struct bpk_layout_part){ "idle index", gsd->idle.offset, gsd->idle.size, true };
+	return 5;
 }
 
 const struct bpk_layout_ops bpk_layout_gsd = {

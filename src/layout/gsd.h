@@ -89,6 +89,7 @@ struct bpk_gsd {
 	uint64_t header_size;
 	struct bpk_gsd_block index;
 	struct bpk_gsd_block names_block;
+	struct bpk_gsd_block idle; /* of an index, by bpk's record of it; size 0: none */
 	bool hoomd; /* the schema is hoomd 1.x */
 
 	char *variant, *application, *schema;

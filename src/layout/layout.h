@@ -99,7 +99,7 @@ struct bpk_layout_part {
 	bool fills; /* only zeros at its end are overwritten */
 };
 
-enum { BPK_LAYOUT_PARTS = 4 }; /* per file, at most */
+enum { BPK_LAYOUT_PARTS = 5 }; /* per file, at most */
 
 /* List these parts and return their number; 0 for kinds that never change written bytes. Parts may
  * extend past the file's end. Constant after open. */

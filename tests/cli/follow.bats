@@ -662,6 +662,26 @@ rotate_in() {
 
 committed_is() { bpk cat a.blp 2>/dev/null | cmp -s - "$1"; }
 
+@test "follow: a GSD file that bpk writes, whose two blocks of its index take turns" {
+    data field-f32 1200 raw
+    bpk pack -q --dtype '<f4' --shape 100,3 -o raw.blp raw
+    bpk unpack -q -o p.npy raw.blp
+    bpk append f --schema hoomd --step 0 particles/position=p.npy
+    archive=a.blp
+    behind 100 --idle 60 2>"$err" &
+    pid=$!
+    followed() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/f\$"; }
+    eventually followed
+    for step in $(seq 12); do
+        bpk append f --step $step particles/position=p.npy
+        kill -USR1 $pid
+        sleep 0.1
+    done
+    kill -TERM $pid
+    wait $pid || die "status $?" "$(cat "$err")"
+    quietly bpk cmp --name particles/position f a.blp
+}
+
 @test "follow: a FIFO is refused, with an archive and without" {
     mkfifo f
     echo x >x
