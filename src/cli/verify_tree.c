@@ -270,23 +270,64 @@ static void verify_files(struct bpk_verify_args *args, const struct bpk_files *f
 	free(listed.starts);
 }
 
+/* ---- operands that are directories ---- */
+
+static void visit_file(void *arg, const char *path, uint64_t size)
+{
+	(void)size;
+	verify_path(arg, path, false);
+}
+
+static void visit_dataset(void *arg, struct bpk_input *in, int rc, struct bpk_err *err)
+{
+	verify_dataset(arg, in, rc, err);
+}
+
+/* Verify the archives below a folder of a store as they are met: to open them again costs
+ * requests. */
+static int verify_store(struct bpk_verify_args *args, const char *path, bool *walks,
+			struct bpk_err *err)
+{
+	const struct bpk_tree_visit visit = { visit_dataset, visit_file, args };
+
+	if (bpk_tree_is_directory(path, walks, err) != 0)
+		return -1;
+	if (*walks)
+		return bpk_tree_walk(&args->shared, path, &visit, err);
+	verify_path(args, path, true);
+	return 0;
+}
+
+/* The same below a directory, small ones beside each other. */
+static int verify_directory(struct bpk_verify_args *args, char *path, bool *walks,
+			    struct bpk_err *err)
+{
+	struct bpk_files files = { 0 };
+	int rc = bpk_files_gather(&args->shared, &kind, &path, 1, &files, err);
+
+	if (rc == 0)
+		verify_files(args, &files);
+	*walks = files.count != 1 || files.all[0].is_found;
+	bpk_files_clear(&files);
+	return rc;
+}
+
 /* Verify an operand, a directory with all archives below it. */
 static void verify_operand(struct bpk_verify_args *args, char *path)
 {
 	uint64_t before = found_so_far(args);
-	struct bpk_files files = { 0 };
 	struct bpk_err err = { 0 };
+	bool walks = false;
+	int rc = bpk_path_is_url(path) ? verify_store(args, path, &walks, &err)
+				       : verify_directory(args, path, &walks, &err);
 
-	if (bpk_files_gather(&args->shared, &kind, &path, 1, &files, &err) != 0) {
+	if (rc != 0) {
 		bpk_tally_failed(&args->shared, &err);
 		bpk_report(NULL, &err);
 		bpk_record_settle(&args->shared, path);
-	} else {
-		verify_files(args, &files);
-		if (found_so_far(args) == before && (files.count != 1 || files.all[0].is_found))
-			fail_empty(args, path);
+	} else if (walks && found_so_far(args) == before) {
+		fail_empty(args, path);
 	}
-	bpk_files_clear(&files);
 }
 
 /* Verify the operands as one list. */
