@@ -90,7 +90,7 @@ struct bpk_gsd {
 	struct bpk_gsd_block index;
 	struct bpk_gsd_block names_block;
 	struct bpk_gsd_block idle; /* of an index, by bpk's record of it; size 0: none */
-	bool hoomd; /* the schema is hoomd 1.x */
+	bool hoomd;                /* the schema is hoomd 1.x */
 
 	char *variant, *application, *schema;
 	struct bpk_err damage; /* the first damage found; kind BPK_OK: no damage */
