@@ -412,20 +412,28 @@ static bool is_missing(const char *path)
 	return bpk_path_look(path, &found, &there, NULL) == 0 && !there;
 }
 
-int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
-		      struct bpk_err *err)
+static int await_missing(const char *path, const struct bpk_follow_options *options,
+			 struct bpk_err *err)
 {
 	const struct bpk_feed_options feed_options = { .end = *options };
 	struct bpk_feed feed;
-	struct stat found;
 	int rc;
 
 	start(&feed, path, &feed_options);
 	rc = watch_for_end(&feed, err);
 	while (rc == 0 && is_missing(path) && !is_to_end(&feed))
 		rc = bpk_feed_wait(&feed, bpk_clock() + MISSING / 1000.0, err);
-	*asked = is_missing(path) && atomic_load(&end_asked);
 	close_watches(&feed);
+	return rc;
+}
+
+int bpk_archive_await(const char *path, const struct bpk_follow_options *options, bool *asked,
+		      struct bpk_err *err)
+{
+	struct stat found;
+	int rc = is_missing(path) ? await_missing(path, options, err) : 0;
+
+	*asked = is_missing(path) && atomic_load(&end_asked);
 	/* to open a FIFO would wait for its writer */
 	if (rc == 0 && stat(path, &found) == 0 && !S_ISREG(found.st_mode))
 		return fail_irregular(path, err);

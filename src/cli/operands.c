@@ -91,43 +91,39 @@ static uint64_t places_allowed(void)
 	return (limit.rlim_cur - used) / OF_EACH;
 }
 
-/* Set the threads and places that limits and operands leave to small files. */
-static void set_threads(const struct bpk_shared *shared, struct bpk_line *line)
+/* Set the threads and places of a line that limits leave to small files: ready of them are begun
+ * for each thread, and each takes memory. */
+static void set_threads(const struct bpk_shared *shared, uint64_t nsmall, unsigned ready,
+			uint64_t memory, struct bpk_line *line)
 {
-	enum { READY = 8 }; /* files for each thread that are begun: then it seldom waits */
-	enum { EACH_MEMORY = 48 << 20 }; /* bytes that packing one may take */
 	struct bpk_limits limits = bpk_shared_limits(shared);
-	uint64_t places = places_allowed(), nsmall = 0;
+	uint64_t places = places_allowed();
 	uint64_t most = bpk_min_u64(limits.threads, places);
 
-	for (size_t i = 0; i < line->count; i++)
-		nsmall += bpk_results_is_small(shared->results, i);
 	if (limits.memory > 0)
-		most = bpk_min_u64(most, limits.memory / EACH_MEMORY);
+		most = bpk_min_u64(most, limits.memory / memory);
 	line->threads = (unsigned)bpk_min_u64(most, nsmall);
-	line->nplaces = (unsigned)bpk_min_u64(READY * line->threads, places);
+	line->nplaces = (unsigned)bpk_min_u64(ready * line->threads, places);
 }
 
-bool bpk_operand_is_small(const char *path)
+bool bpk_operand_look(struct bpk_input *in, const char *path, const struct bpk_format *format)
 {
+	struct bpk_err why = { 0 };
 	struct stat found;
 
+	*in = (struct bpk_input){ .path = path };
 	return strcmp(path, "-") != 0 && !bpk_path_is_url(path) && stat(path, &found) == 0 &&
-	       S_ISREG(found.st_mode) && found.st_size <= BPK_SMALL_INPUT;
+	       S_ISREG(found.st_mode) && found.st_size <= BPK_SMALL_INPUT &&
+	       bpk_input_look(in, path, format, &why) == 0 &&
+	       bpk_place_remark(&in->place) == NULL && !bpk_place_pending(&in->place);
 }
 
 void bpk_operands_set_threads(const struct bpk_shared *shared, struct bpk_line *line)
 {
 	enum { READY = 4 };
 	enum { EACH_MEMORY = 16 << 20 }; /* bytes that reading one may take */
-	struct bpk_limits limits = bpk_shared_limits(shared);
-	uint64_t places = places_allowed();
-	uint64_t most = bpk_min_u64(bpk_min_u64(limits.threads, line->count), places);
 
-	if (limits.memory > 0)
-		most = bpk_min_u64(most, limits.memory / EACH_MEMORY);
-	line->threads = (unsigned)most;
-	line->nplaces = (unsigned)bpk_min_u64(READY * most, places);
+	set_threads(shared, line->count, READY, EACH_MEMORY, line);
 }
 
 /* The operands that are small files are done beside each other. False: none of them is begun. */
@@ -139,11 +135,16 @@ static bool run_beside(const struct bpk_shared *shared, struct course *course, s
 				 .end = end,
 				 .alone = alone,
 				 .arg = course };
+	enum { READY = 8 };              /* then a thread seldom waits */
+	enum { EACH_MEMORY = 48 << 20 }; /* bytes that packing one may take */
+	uint64_t nsmall = 0;
 	bool is_run;
 
 	if (course->each->beside == NULL)
 		return false;
-	set_threads(shared, &line);
+	for (size_t i = 0; i < count; i++)
+		nsmall += bpk_results_is_small(shared->results, i);
+	set_threads(shared, nsmall, READY, EACH_MEMORY, &line);
 	if (line.threads < 2)
 		return false;
 	course->jobs = bpk_calloc(line.nplaces, course->each->beside->size, NULL);

@@ -40,9 +40,12 @@ void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operand
 /* Bytes that a file has, packed and raw, which is small for a command that only reads. */
 enum { BPK_SMALL_INPUT = 4 << 20 };
 
-/* For commands that read small files beside each other and write none: a regular file of this
- * machine that is small; and the threads and places that limits leave to the jobs of a line. */
-bool bpk_operand_is_small(const char *path);
+/* For commands that read small files beside each other and write none: look at a regular file of
+ * this machine that is small, and has nothing to be noted of, as bpk_input_look does; false leaves
+ * it to a turn of its own. in is to be closed in any case. */
+bool bpk_operand_look(struct bpk_input *in, const char *path, const struct bpk_format *format);
+
+/* And the threads and places that limits leave to the jobs of a line. */
 void bpk_operands_set_threads(const struct bpk_shared *shared, struct bpk_line *line);
 
 #endif

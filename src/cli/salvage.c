@@ -52,18 +52,6 @@ static const struct bpk_format *format_of(const struct bpk_input *in)
 	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }
 
-static bool has_parity(const char *path)
-{
-	struct bpk_side side;
-	bool there = false;
-
-	/* one that cannot be used is reported by the command that would use it */
-	if (bpk_side_open(&side, path, &there, NULL) != 0)
-		there = true;
-	bpk_side_clear(&side);
-	return there;
-}
-
 enum need {
 	WHOLE,
 	DAMAGED, /* or unknown */
@@ -255,7 +243,7 @@ static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies
 	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
 		return false;
 	job->format = format_of(&job->in);
-	return job->format != NULL && !(heals && has_parity(path));
+	return job->format != NULL && !(heals && bpk_side_has(path));
 }
 
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,

@@ -157,6 +157,17 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 	return 0;
 }
 
+bool bpk_side_has(const char *path)
+{
+	struct bpk_side side;
+	bool there = false;
+
+	if (bpk_side_open(&side, path, &there, NULL) != 0)
+		there = true;
+	bpk_side_clear(&side);
+	return there;
+}
+
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
 	struct timespec then = bpk_parity_time(side->parity);

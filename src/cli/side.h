@@ -46,6 +46,9 @@ struct bpk_side {
  * Fails as bpk_parity_open does, and with the name of the file in front. */
 int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct bpk_err *err);
 
+/* True if it has one, even one that cannot be opened: the command that uses it reports that. */
+bool bpk_side_has(const char *path);
+
 /* True if an archive with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 

@@ -209,10 +209,8 @@ static bool open_small(const struct course *course, struct job *job, const char 
 	struct bpk_input *in = &job->in;
 	struct bpk_err why = { 0 };
 
-	if (!bpk_operand_is_small(path) || bpk_input_look(in, path, NULL, &why) != 0 ||
-	    bpk_place_remark(&in->place) != NULL || bpk_place_pending(&in->place))
-		return false;
-	return bpk_input_start_either(in, &course->args->shared, &why) == 0 &&
+	return bpk_operand_look(in, path, NULL) &&
+	       bpk_input_start_either(in, &course->args->shared, &why) == 0 &&
 	       in->info->raw_size <= BPK_SMALL_INPUT;
 }
 

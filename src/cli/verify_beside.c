@@ -12,7 +12,7 @@
 
 struct job {
 	struct bpk_input in;
-	bool well; /* whole, and without a remark */
+	bool well; /* whole, and without a remark that is printed */
 };
 
 struct course {
@@ -27,17 +27,10 @@ static bool open_small(const struct course *course, struct bpk_input *in, const 
 {
 	const struct bpk_shared *shared = &course->args->shared;
 	struct bpk_err why = { 0 };
-	struct bpk_side side;
-	bool has_parity = true;
 
-	if (!bpk_operand_is_small(path) || bpk_side_is(path) ||
-	    bpk_input_look(in, path, shared->format, &why) != 0 || in->format == NULL ||
-	    bpk_place_remark(&in->place) != NULL || bpk_place_pending(&in->place))
-		return false;
-	if (bpk_side_open(&side, path, &has_parity, &why) != 0)
-		has_parity = true;
-	bpk_side_clear(&side);
-	return !has_parity && bpk_input_start(in, shared, shared->chunk_limit, &why) == 0 &&
+	return !bpk_side_is(path) && bpk_operand_look(in, path, shared->format) &&
+	       in->format != NULL && !bpk_side_has(path) &&
+	       bpk_input_start(in, shared, shared->chunk_limit, &why) == 0 &&
 	       in->info->raw_size <= BPK_SMALL_INPUT;
 }
 
@@ -81,8 +74,8 @@ static void work(void *arg, unsigned place)
 
 	job->well = bpk_flow_run(&flow, &result, &why) == 0 &&
 		    bpk_input_audit(&job->in, count_remark, &has_remark, &why) == 0 &&
-		    !has_remark && bpk_input_unchanged(&job->in, &why) == 0 &&
-		    !job->in.info->pending;
+		    !(has_remark && course->args->shared.verbose > 0) &&
+		    bpk_input_unchanged(&job->in, &why) == 0 && !job->in.info->pending;
 }
 
 static void end(void *arg, size_t number, unsigned place)

@@ -108,6 +108,10 @@ int bpk_seal_leaves_set(struct bpk_seal_leaves *leaves, uint64_t number,
 int bpk_seal_leaves_tree(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 			 struct bpk_seal_tree *tree, bool *whole, struct bpk_err *err);
 
+/* The same, compared with the tree of the record. Fails with BPK_CORRUPT if they differ. */
+int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
+			  const struct bpk_seal_tree *recorded, bool *whole, struct bpk_err *err);
+
 /* ---- A tree that is continued ---- */
 
 /*

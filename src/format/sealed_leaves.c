@@ -167,3 +167,13 @@ int bpk_seal_leaves_tree(struct bpk_seal_leaves *l, uint64_t nchunks, struct bpk
 	bpk_mutex_unlock(&l->lock);
 	return rc;
 }
+
+int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
+			  const struct bpk_seal_tree *recorded, bool *whole, struct bpk_err *err)
+{
+	struct bpk_seal_tree tree;
+
+	if (bpk_seal_leaves_tree(leaves, nchunks, &tree, whole, err) != 0)
+		return -1;
+	return !*whole || bpk_seal_tree_equals(&tree, recorded) ? 0 : bpk_seal_refuse(err);
+}

@@ -3,11 +3,7 @@ load seal
 
 # A directory of 41 chunks, the last one short, and metadata: s.x, from in. The arguments are pack's.
 make_directory() {
-    need_python
-    "$python" -c 'import random
-r = random.Random(5)
-open("in", "wb").write(r.randbytes(40 * 2000 + 776))'
-    echo '{"step":7}' >m
+    make_input $((40 * 2000 + 776))
     rm -rf s.x
     bpk pack --seal --metadata m -z 2000 --filter none -F chunked --superchunk-size 8K -o s.x "$@" in
 }

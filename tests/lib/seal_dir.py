@@ -1,7 +1,9 @@
 """KIND FIRST COUNT IN DIR: manipulate a sealed chunked directory COUNT times, into directories DIR/FIRST, DIR/FIRST+1,
 ..., so that all of bpk's digests fit. IN is of the layout Blaze, with columns or without. The kind "none" changes
 nothing."""
-import copy, json, os, random, struct, sys, zlib
+import json, os, struct, zlib
+
+from seal_main import main
 
 SIZES = [0, 4, 4]
 M = (1 << 64) - 1
@@ -147,17 +149,8 @@ def break_storage(d, rng):
     d.storage = d.storage.replace(b'"clevel": %d' % was, b'"clevel": %d' % rng.choice([n for n in range(10) if n != was]))
 
 
-def main():
-    kind, first, count, source, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
-    whole = Directory(source)
-    os.makedirs(target)
-    for seed in range(first, first + count):
-        d, rng, behind = copy.deepcopy(whole), random.Random(seed), b""
-        if kind == "behind":
-            behind = rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)), d.columns[0][0]])
-        elif kind != "none":
-            globals()["break_" + kind](d, rng)
-        d.write("%s/%d" % (target, seed), behind)
+def behind(d, rng, source):
+    return rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)), d.columns[0][0]])
 
 
-main()
+main(Directory, globals(), behind)

@@ -1,7 +1,9 @@
 """KIND FIRST COUNT IN DIR: manipulate a sealed frame COUNT times, into files (of a sparse frame: directories)
 DIR/FIRST, DIR/FIRST+1, ..., so that all of bpk's digests fit. IN must be as `bpk pack` wrote it; ZEROS=N,N,... are
 the numbers of its chunks that hold zeros. The kind "none" changes nothing."""
-import copy, hashlib, os, random, struct, sys, zlib
+import hashlib, os, struct, zlib
+
+from seal_main import main
 
 STORED, BIN, STR = 0x17, 0xC6, 0xDA
 FIELDS = {"frame": (16, ">Q"), "raw": (30, ">Q"), "packed": (39, ">Q"), "type": (48, ">I"), "chunk": (58, ">i")}
@@ -219,19 +221,10 @@ def break_foreign(f, rng):  # as c-blosc2 appends
     f.set("raw", len(f.chunks) * f.get("chunk"))
 
 
-def main():
-    kind, first, count, source, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
-    whole = Frame(source)
-    os.makedirs(target)
-    for seed in range(first, first + count):
-        f, rng, behind = copy.deepcopy(whole), random.Random(seed), b""
-        if kind == "behind":
-            head = bytes(f.header)
-            behind = rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)), head,
-                                 head if f.sparse else open(source, "rb").read()])
-        elif kind != "none":
-            globals()["break_" + kind](f, rng)
-        f.write("%s/%d" % (target, seed), behind)
+def behind(f, rng, source):
+    head = bytes(f.header)
+    return rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)), head,
+                       head if f.sparse else open(source, "rb").read()])
 
 
-main()
+main(Frame, globals(), behind)

@@ -66,6 +66,11 @@ void bpk_frame_left_free(void *left);
 /* Raw bytes of chunk number; unknown if no part has them. */
 uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number);
 
+enum { BPK_FRAME_ENTRY = 8 }; /* bytes of one in the index */
+
+/* Compares two entries, or offsets in host order, for qsort and bsearch. */
+int bpk_frame_compare_entries(const void *a, const void *b);
+
 /* The entry of chunk number, below nchunks, of an index that is there. */
 uint64_t bpk_frame_left_entry(const struct bpk_frame_left *left, uint64_t number);
 
@@ -122,6 +127,9 @@ enum { BPK_FRAME_TRAILER_START = 4 };
 
 /* True if the BPK_FRAME_TRAILER_START bytes may begin a trailer ("Trailer"). */
 bool bpk_frame_is_trailer_start(const uint8_t *bytes);
+
+/* *is: a trailer may begin at offset at, which is at most the file's size. */
+int bpk_frame_has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err);
 
 /* List the chunks of the file in scan that unpack, and the places of those that do not and are
  * followed by another. */

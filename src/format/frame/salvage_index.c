@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 enum {
-	ENTRY = 8,
 	TRIES = 64, /* indexes that are unpacked, from the last on ... */
 	TIMES = 8,  /* ... if they have no more entries for each byte and ANY */
 	ANY = 1 << 16,
@@ -28,35 +27,12 @@ static int read_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
 	return !*is && why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 }
 
-/* *is: a trailer begins at offset at. */
-static int has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
-{
-	const uint8_t *bytes;
-
-	*is = false;
-	if (scan->size - at < BPK_FRAME_TRAILER_START)
-		return 0;
-	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_START, &bytes, err) != 0)
-		return -1;
-	*is = bpk_frame_is_trailer_start(bytes);
-	return 0;
-}
-
 /* Where the header says that the index is. */
 static uint64_t index_place(const struct bpk_frame_left *left)
 {
 	if (!left->has_header || left->payload == BPK_UNKNOWN)
 		return BPK_UNKNOWN;
 	return left->payload + (left->sparse ? 0 : left->header.packed_size);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	uint64_t x, y;
-
-	memcpy(&x, a, sizeof x);
-	memcpy(&y, b, sizeof y);
-	return x < y ? -1 : x > y;
 }
 
 static int compare_offset(const void *key, const void *chunk)
@@ -75,16 +51,18 @@ static int sort_offsets(const struct bpk_buf *entries, struct bpk_buf *sorted, s
 	if (bpk_buf_append(sorted, bpk_buf_view(entries), err) != 0)
 		return -1;
 	if (sorted->size > 0)
-		qsort(sorted->data, sorted->size / ENTRY, ENTRY, compare_entries);
-	for (size_t at = 0; at < sorted->size; at += ENTRY) {
+		qsort(sorted->data, sorted->size / BPK_FRAME_ENTRY, BPK_FRAME_ENTRY,
+		      bpk_frame_compare_entries);
+	for (size_t at = 0; at < sorted->size; at += BPK_FRAME_ENTRY) {
 		const uint8_t *entry = sorted->data + at;
 		uint64_t value;
 
-		memcpy(&value, entry, ENTRY);
+		memcpy(&value, entry, BPK_FRAME_ENTRY);
 		if (bpk_frame_offset_special(value) == BPK_SPECIAL_NONE &&
-		    (kept == 0 || memcmp(sorted->data + kept - ENTRY, entry, ENTRY) != 0)) {
-			memmove(sorted->data + kept, entry, ENTRY);
-			kept += ENTRY;
+		    (kept == 0 ||
+		     memcmp(sorted->data + kept - BPK_FRAME_ENTRY, entry, BPK_FRAME_ENTRY) != 0)) {
+			memmove(sorted->data + kept, entry, BPK_FRAME_ENTRY);
+			kept += BPK_FRAME_ENTRY;
 		}
 	}
 	sorted->size = kept;
@@ -99,8 +77,8 @@ static size_t count_chunks(const struct bpk_buf *sorted, uint64_t start,
 	size_t count = 0;
 	uint64_t entry;
 
-	for (size_t at = 0; at < sorted->size; at += ENTRY) {
-		memcpy(&entry, sorted->data + at, ENTRY);
+	for (size_t at = 0; at < sorted->size; at += BPK_FRAME_ENTRY) {
+		memcpy(&entry, sorted->data + at, BPK_FRAME_ENTRY);
 		entry += start;
 		count += bsearch(&entry, chunks, n, sizeof *chunks, compare_offset) != NULL;
 	}
@@ -114,19 +92,20 @@ static int leads_to_chunks(const struct bpk_buf *entries, const struct bpk_saved
 	enum { LAST = 4, ENOUGH = 3 };
 	struct bpk_buf sorted = { 0 };
 	int rc = sort_offsets(entries, &sorted, err);
-	uint64_t nsorted = sorted.size / ENTRY, most = 0;
+	uint64_t nsorted = sorted.size / BPK_FRAME_ENTRY, most = 0;
 	uint64_t entry;
 
 	for (size_t c = 0; rc == 0 && c < LAST && c < n; c++)
 		for (size_t e = 0; e < LAST && e < nsorted; e++) {
 			uint64_t at = chunks[n - 1 - c].offset;
 
-			memcpy(&entry, sorted.data + (nsorted - 1 - e) * ENTRY, ENTRY);
+			memcpy(&entry, sorted.data + (nsorted - 1 - e) * BPK_FRAME_ENTRY,
+			       BPK_FRAME_ENTRY);
 			most = bpk_max_u64(most, count_chunks(&sorted, at - entry, chunks, n));
 		}
 	/* the only chunk says less than the distances of several */
 	*is = nsorted > 1 ? most >= bpk_min_u64(ENOUGH, nsorted)
-			  : most == 1 && entries->size == ENTRY &&
+			  : most == 1 && entries->size == BPK_FRAME_ENTRY &&
 				    chunks[n - 1].offset + chunks[n - 1].packed_size ==
 					    chunks[n].offset;
 	bpk_buf_clear(&sorted);
@@ -143,11 +122,13 @@ static int try_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
 	bool placed;
 	uint64_t end = chunk->offset + chunk->packed_size;
 
-	if (has_trailer_at(scan, end, is, err) != 0)
+	if (bpk_frame_has_trailer_at(scan, end, is, err) != 0)
 		return -1;
 	placed = *is || chunk->offset == index_place(left);
-	*is = chunk->raw_size % ENTRY == 0 && chunk->raw_size / ENTRY / TIMES <= scan->size + ANY &&
-	      (placed || (chunk->typesize == ENTRY && chunk->raw_size != found->chunk_size)) &&
+	*is = chunk->raw_size % BPK_FRAME_ENTRY == 0 &&
+	      chunk->raw_size / BPK_FRAME_ENTRY / TIMES <= scan->size + ANY &&
+	      (placed ||
+	       (chunk->typesize == BPK_FRAME_ENTRY && chunk->raw_size != found->chunk_size)) &&
 	      *tries < TRIES;
 	if (!*is)
 		return 0;
@@ -193,7 +174,7 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 		if (entries.size > 0 && left->index.end == 0 && is_latest(scan, left, is_last)) {
 			left->index = (struct bpk_frame_run){ chunk.offset,
 							      chunk.offset + chunk.packed_size };
-			left->nchunks = entries.size / ENTRY;
+			left->nchunks = entries.size / BPK_FRAME_ENTRY;
 			bpk_buf_clear(&left->entries);
 			left->entries = entries;
 			entries = (struct bpk_buf){ 0 };

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 enum {
-	ENTRY = 8,
 	MAGIC = 10,           /* bytes of a header up to its length */
 	LENGTH = 1,           /* of the trailer, behind its marker ce */
 	FINGERPRINT = 5,      /* and the marker of the fingerprint */
@@ -31,16 +30,16 @@ static int copy_entries(const struct bpk_frame_state *state, struct bpk_frame_le
 	uint64_t n = state->nchunks, entry;
 
 	left->nchunks = n;
-	if (state->uniform && n / ENTRY > size + (1 << 16))
+	if (state->uniform && n / BPK_FRAME_ENTRY > size + (1 << 16))
 		return bpk_fail(err, BPK_LIMIT, "has more special chunks than repair makes");
-	if (n > SIZE_MAX / ENTRY)
+	if (n > SIZE_MAX / BPK_FRAME_ENTRY)
 		return bpk_fail_memory(err, n);
-	if (bpk_buf_resize(&left->entries, (size_t)n * ENTRY, err) != 0)
+	if (bpk_buf_resize(&left->entries, (size_t)n * BPK_FRAME_ENTRY, err) != 0)
 		return -1;
 	for (uint64_t i = 0; i < n; i++) {
 		if (bpk_frame_entry(state, i, &entry, err) != 0)
 			return -1;
-		memcpy(left->entries.data + i * ENTRY, &entry, ENTRY);
+		memcpy(left->entries.data + i * BPK_FRAME_ENTRY, &entry, BPK_FRAME_ENTRY);
 	}
 	return 0;
 }
@@ -112,6 +111,12 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 	return rc;
 }
 
+/* Damage was found, and the search goes on; not without memory. */
+static int go_on(const struct bpk_err *why, struct bpk_err *err)
+{
+	return why->kind == BPK_NO_MEMORY ? bpk_fail(err, why->kind, "%s", why->text) : 0;
+}
+
 /* ---- Trailers ---- */
 
 /* *run: the trailer whose last bytes are at offset at, by its length and its first bytes; end 0:
@@ -156,7 +161,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
-		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return go_on(&why, err);
 	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
 	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
 		left->bad_layers = true;
@@ -168,7 +173,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	left->layers = layers;
 	left->digests = digests;
 	left->trailer = run;
-	return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	return go_on(&why, err);
 }
 
 /* Drop the chunks that lie in the run. */
@@ -251,7 +256,7 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 		return -1;
 	bytes = bpk_buf_view(&scan->chunk);
 	if (bpk_frame_header_read(bytes, &left->header, &why) != 0)
-		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return go_on(&why, err);
 	left->has_header = left->header.sparse == left->sparse && is_in_place(left, at) &&
 			   (left->digests.checksum == NULL ||
 			    bpk_frame_header_author(bytes) == BPK_FRAME_BY_OTHER ||
@@ -302,7 +307,7 @@ static int take_copy(struct bpk_frame_left *left, struct bpk_err *err)
 	size = bpk_get_be32(bytes + LENGTH_AT);
 	bpk_put_be32(bytes + LENGTH_AT, sizeof bytes);
 	if (bpk_frame_header_read(bpk_view(bytes, sizeof bytes), &left->header, &why) != 0)
-		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return go_on(&why, err);
 	left->has_fields = true;
 	left->has_header = size == sizeof bytes;
 	left->header.size = size;

@@ -211,13 +211,6 @@ static int64_t shift_of_index(const struct bpk_frame_left *left)
 
 /* ---- A damaged index ---- */
 
-static int compare_offsets(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sort the offsets of the table's chunks into sorted, *n of them. */
 static int sort_taken(const struct bpk_frame_table *table, uint64_t **sorted, size_t *n,
 		      struct bpk_err *err)
@@ -229,7 +222,7 @@ static int sort_taken(const struct bpk_frame_table *table, uint64_t **sorted, si
 	for (size_t k = 0; k < table->nkeys; k++)
 		if (saved_of(table, k)->intact)
 			(*sorted)[(*n)++] = saved_of(table, k)->offset;
-	qsort(*sorted, *n, sizeof **sorted, compare_offsets);
+	qsort(*sorted, *n, sizeof **sorted, bpk_frame_compare_entries);
 	return 0;
 }
 
@@ -246,7 +239,7 @@ static int count_unnamed(const struct bpk_frame_table *table, const struct bpk_s
 	for (size_t i = 0; i < found->count; i++)
 		*count += found->all[i].intact && found->all[i].raw_size <= found->chunk_size &&
 			  bsearch(&found->all[i].offset, sorted, n, sizeof *sorted,
-				  compare_offsets) == NULL;
+				  bpk_frame_compare_entries) == NULL;
 	free(sorted);
 	return 0;
 }

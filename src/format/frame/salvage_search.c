@@ -9,18 +9,29 @@ bool bpk_frame_is_trailer_start(const uint8_t *bytes)
 	return memcmp(bytes, start, sizeof start) == 0;
 }
 
-/* *is: something that may come behind a chunk begins at offset at. */
-static int look_behind(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
+int bpk_frame_has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
 {
-	struct bpk_chunk_header next;
 	const uint8_t *bytes;
 
-	*is = at == scan->size;
+	*is = false;
 	if (scan->size - at < BPK_FRAME_TRAILER_START)
 		return 0;
 	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_START, &bytes, err) != 0)
 		return -1;
 	*is = bpk_frame_is_trailer_start(bytes);
+	return 0;
+}
+
+/* *is: something that may come behind a chunk begins at offset at. */
+static int look_behind(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
+{
+	struct bpk_chunk_header next;
+
+	*is = at == scan->size;
+	if (*is)
+		return 0;
+	if (bpk_frame_has_trailer_at(scan, at, is, err) != 0)
+		return -1;
 	return *is ? 0 : bpk_scan_look(scan, at, &next, is, err);
 }
 

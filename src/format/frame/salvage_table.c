@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 enum {
-	ENTRY = 8, /* bytes of one in the index */
 	/* Chunks of a small archive; and of others for each byte, as indexes of special values pack
 	 * well. */
 	ANY_CHUNKS = 1 << 16,
@@ -31,11 +30,20 @@ uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
 	return number + 1 < n ? size : header->raw_size - (n - 1) * size;
 }
 
+int bpk_frame_compare_entries(const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return x < y ? -1 : x > y;
+}
+
 uint64_t bpk_frame_left_entry(const struct bpk_frame_left *left, uint64_t number)
 {
 	uint64_t entry;
 
-	memcpy(&entry, left->entries.data + number * ENTRY, sizeof entry);
+	memcpy(&entry, left->entries.data + number * BPK_FRAME_ENTRY, sizeof entry);
 	return entry;
 }
 
