@@ -48,6 +48,7 @@ struct job {
 	struct bpk_buf bufs[2];
 	struct bpk_compared_items found;
 	int rc;
+	const struct bpk_input *failed; /* which err is of, or NULL */
 	struct bpk_err err;
 };
 
@@ -128,8 +129,8 @@ static int read_piece(const struct pair *pair, struct job *job, int side)
 	if (bpk_item_read(array->content->view, array->item, job->first * pair->sizes[side],
 			  bpk_span(buf->data, size), &job->err) == 0)
 		return 0;
-	bpk_input_subject(array->content->in, &job->err);
-	return bpk_input_judge(array->content->in, &job->err);
+	job->failed = array->content->in;
+	return -1;
 }
 
 static void work_on(const struct pair *pair, struct job *job)
@@ -149,7 +150,8 @@ struct run {
 	struct pair pair;
 	struct job *jobs; /* by place */
 	struct bpk_compared_items *items;
-	struct bpk_err err; /* of the first piece that failed */
+	const struct bpk_input *failed; /* by the first piece that failed */
+	struct bpk_err err;
 };
 
 static bool begin(void *arg, size_t number, unsigned place)
@@ -162,6 +164,7 @@ static bool begin(void *arg, size_t number, unsigned place)
 				 run->pair.nitems - job->first);
 	job->found = (struct bpk_compared_items){ 0 };
 	job->err = (struct bpk_err){ 0 };
+	job->failed = NULL;
 	job->rc = 0;
 	return true;
 }
@@ -180,8 +183,10 @@ static void end(void *arg, size_t number, unsigned place)
 	struct bpk_compared_items *items = run->items;
 
 	(void)number;
-	if (job->rc != 0 && run->err.kind == BPK_OK)
+	if (job->rc != 0 && run->err.kind == BPK_OK) {
 		run->err = job->err;
+		run->failed = job->failed;
+	}
 	if (items->ndifferent == 0)
 		items->first = job->found.first / run->pair.parts;
 	items->ndifferent += job->found.ndifferent;
@@ -265,5 +270,8 @@ int bpk_compare_items(const struct bpk_compared_array arrays[2],
 	if (rc != 0 || run.err.kind == BPK_OK)
 		return rc;
 	*err = run.err;
-	return -1;
+	if (run.failed == NULL)
+		return -1;
+	bpk_input_subject(run.failed, err);
+	return bpk_input_judge(run.failed, err); /* not in a piece: no other may read meanwhile */
 }

@@ -37,14 +37,16 @@ void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
 int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
 /* To be called before a result is kept, or a verdict given. Fails with BPK_FAILED, "changed while
- * it was read", where the reads were not all of one committed state of the input. */
+ * it was read", where the reads were not all of one committed state of the input. No other thread
+ * reads the input meanwhile. */
 int bpk_input_unchanged(const struct bpk_input *in, struct bpk_err *err);
 
 /* Fails with BPK_CORRUPT for damage outside of the chunks, which info names. */
 int bpk_input_check_damage(const struct bpk_input *in, struct bpk_err *err);
 
 /* A step failed with *err, which names the input: apparent damage that comes from a change by
- * another process becomes "changed while it was read". Returns -1. */
+ * another process becomes "changed while it was read". No other thread reads the input meanwhile.
+ * Returns -1. */
 int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);
 
 /* Make the info that of all concatenated archives, by a walk over their chunks if necessary; for a

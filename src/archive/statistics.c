@@ -146,12 +146,6 @@ static int count_jobs(struct run *run, size_t *count, struct bpk_err *err)
 	return 0;
 }
 
-static int fail_job(const struct run *run, struct job *job)
-{
-	bpk_input_subject(run->content->in, &job->err);
-	return bpk_input_judge(run->content->in, &job->err);
-}
-
 static bool begin(void *arg, size_t number, unsigned place)
 {
 	struct run *run = arg;
@@ -169,8 +163,6 @@ static bool begin(void *arg, size_t number, unsigned place)
 	if (job->rc == 0)
 		job->rc = next_job(run, job, &used, &job->err);
 	pthread_rwlock_unlock(&run->tables);
-	if (job->rc != 0)
-		fail_job(run, job);
 	return true;
 }
 
@@ -197,7 +189,7 @@ static void work(void *arg, unsigned place)
 		struct bpk_span bytes = bpk_span(job->bytes.data + segment->start, segment->size);
 
 		if (read_segment(run, segment, bytes, &job->err) != 0)
-			job->rc = fail_job(run, job);
+			job->rc = -1;
 		else
 			bpk_measure(&segment->type, bpk_view_of_span(bytes), &segment->found);
 	}
@@ -254,7 +246,9 @@ static int run_jobs(struct run *run, struct bpk_line *line, struct bpk_err *err)
 	if (run->err.kind == BPK_OK)
 		return 0;
 	*err = run->err;
-	return -1;
+	bpk_input_subject(run->content->in, err);
+	return bpk_input_judge(run->content->in,
+			       err); /* not in a job: no other may read meanwhile */
 }
 
 int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item *item,

@@ -280,6 +280,21 @@ only in d: sub/t1" ]
     grep -q 'item 9999' "$out"
 }
 
+@test "cmp --tolerance reports damage, whatever the threads" {
+    data field-f64 4000000 A
+    cp A B
+    bpk pack -q --dtype f8 -z 64K A B
+    size=$(wc -c <B.blp)
+    for part in 2 4 5; do
+        printf 'xxxxxxxx' | dd of=B.blp bs=1 seek=$((size * part / 6)) conv=notrunc status=none
+    done
+    for threads in 1 3; do
+        ends 2 bpk cmp --tolerance 1 -T$threads A.blp B.blp
+        [ "$(wc -l <"$err")" -eq 1 ]
+        says '^bpk: B.blp: chunk 2[01] '
+    done
+}
+
 @test "cmp -r --tolerance: files without arrays are compared as bytes, or as numbers of --dtype" {
     mkdir a b
     data field-f64 80000 a/n.f64

@@ -75,6 +75,9 @@ rounds() {
     echo x >N.blpd/meta/storage
     ends 2 bpk repair N.blpd
     says '4 of 13 chunks are lost; the meta files are damaged'
+    cp N.blpd/data/__1__.bin N.blpd/data/__0.blp
+    ends 2 bpk repair N.blpd
+    says '4 of 13 chunks are lost; files named as bcolz does are left out; the meta files are damaged'
 
     head -c 120000 A >R
     bpk pack -q --dtype "[('x','<i4'),('y','<f8')]" -o R.blpd R

@@ -13,6 +13,7 @@
 struct data_file {
 	uint64_t number;
 	uint64_t nchunks; /* by its header; 0: unknown */
+	bool blaze;       /* by its name; else of bcolz */
 };
 
 /* One thread's own. */
@@ -147,7 +148,7 @@ static int compare_files(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int add_file(struct search *s, uint64_t number)
+static int add_file(struct search *s, uint64_t number, bool blaze)
 {
 	size_t room = s->room > 0 ? 2 * s->room : 64;
 
@@ -159,7 +160,7 @@ static int add_file(struct search *s, uint64_t number)
 		s->files = files;
 		s->room = room;
 	}
-	s->files[s->nfiles++] = (struct data_file){ .number = number };
+	s->files[s->nfiles++] = (struct data_file){ .number = number, .blaze = blaze };
 	return 0;
 }
 
@@ -172,8 +173,34 @@ static int visit(void *arg, const char *name, enum bpk_entry entry)
 	s->has_columns = s->has_columns || entry == BPK_ENTRY_DIRECTORY;
 	if (entry != BPK_ENTRY_FILE || (!blaze && !bpk_chunkdir_is_bcolz_file(name, &number)))
 		return 0;
+	return add_file(s, number, blaze);
+}
+
+/* Sort the files, and keep those of the layout that most have: each number once. */
+static int keep_layout(struct search *s)
+{
+	size_t nfiles = s->nfiles, nblaze = 0;
+	bool blaze;
+
+	for (size_t i = 0; i < nfiles; i++)
+		nblaze += s->files[i].blaze;
+	blaze = nblaze >= nfiles - nblaze;
 	s->set.layout = blaze ? BPK_CHUNKDIR_BLAZE : BPK_CHUNKDIR_BCOLZ;
-	return add_file(s, number);
+	qsort(s->files, nfiles, sizeof *s->files, compare_files);
+	s->nfiles = 0;
+	for (size_t i = 0; i < nfiles; i++) {
+		const struct data_file *file = &s->files[i];
+
+		if (file->blaze == blaze &&
+		    (s->nfiles == 0 || s->files[s->nfiles - 1].number != file->number))
+			s->files[s->nfiles++] = *file;
+	}
+	if (nblaze == 0 || nblaze == nfiles)
+		return 0;
+	return bpk_salvage_doubt(s->salvage,
+				 blaze ? "files named as bcolz does are left out"
+				       : "files named as blaze does are left out",
+				 s->err);
 }
 
 static int name_file(const struct search *s, uint64_t number, struct bpk_buf *name)
@@ -291,10 +318,9 @@ static int take_files(struct search *s)
 			"not save these yet");
 	if (s->nfiles == 0)
 		return 0;
-	qsort(s->files, s->nfiles, sizeof *s->files, compare_files);
-	if (find_superchunk(s, &superchunk) != 0 || check_numbers(s, superchunk) != 0 ||
-	    search_all(s, superchunk) != 0 || set_sizes(s, superchunk) != 0 ||
-	    doubt_numbers(s) != 0)
+	if (keep_layout(s) != 0 || find_superchunk(s, &superchunk) != 0 ||
+	    check_numbers(s, superchunk) != 0 || search_all(s, superchunk) != 0 ||
+	    set_sizes(s, superchunk) != 0 || doubt_numbers(s) != 0)
 		return -1;
 	return bpk_salvage_doubt(s->salvage,
 				 "the meta files are damaged, and with them shape, type and "
