@@ -501,6 +501,12 @@ bool row_make(size_t n, struct row *row)
 	return true;
 }
 
+bool row_is_one_commit(const struct row *row)
+{
+	return !row->threads && strstr(row->name, "follow") == NULL &&
+	       strstr(row->name, "join") == NULL;
+}
+
 /* ---- Beginning and ending ---- */
 
 static void make_file(const char *name, size_t from, size_t to, bool text)
