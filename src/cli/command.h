@@ -95,9 +95,10 @@ struct bpk_main_args {
 	const char *resume; /* the file of the operands that are done; NULL: none */
 };
 
-/* A letter that is an option of a like program, and what to write instead. */
+/* An option of a like program, and the words to use instead. */
 struct bpk_foreign {
 	char letter;
+	const char *name; /* the long one, or NULL */
 	const char *instead;
 };
 

@@ -40,10 +40,10 @@ static const struct bpk_opt *const main_rows[] = { &bpk_opt_help, &opt_version, 
 static const struct bpk_main_args main_defaults;
 
 static const struct bpk_foreign foreign[] = {
-	{ 'd', "'bpk unpack' restores FILE" },
-	{ 't', "'bpk verify' tests FILE" },
-	{ 'l', "'bpk info' shows FILE" },
-	{ 'x', "'bpk tar -x' extracts" },
+	{ 'd', "decompress", "'bpk unpack' restores FILE" },
+	{ 't', "test", "'bpk verify' tests FILE" },
+	{ 'l', "list", "'bpk info' shows FILE" },
+	{ 'x', "extract", "'bpk tar -x' extracts" },
 	{ 0 },
 };
 

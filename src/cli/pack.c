@@ -404,8 +404,10 @@ static void run_pack(void *arg, char **named, size_t count)
 }
 
 static const struct bpk_foreign foreign[] = {
-	{ 'd', "'bpk unpack' restores FILE" },
-	{ 't', "'bpk verify' tests FILE" },
+	{ 'd', "decompress", "'bpk unpack' restores FILE" },
+	{ 't', "test", "'bpk verify' tests FILE" },
+	{ 'l', "list", "'bpk info' shows FILE" },
+	{ 'j', NULL, "-T sets the number of threads" },
 	{ 0 },
 };
 
