@@ -17,6 +17,8 @@ struct bpk_verify_args {
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
 	struct bpk_pace *pace;      /* for it, or NULL. No option */
+	char *const *operands;      /* as they were given; none: a list names them. No option */
+	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
 };
 
@@ -31,6 +33,9 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Report an operand in which no archive was found. */
+void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);
 
 /* Files in their order. */
 struct bpk_verify_turns {
