@@ -198,6 +198,8 @@ complete -c bpk -n '__bpk_is cat' -l text -d 'write the numbers of an array as t
 complete -c bpk -n '__bpk_is cat' -l number-format -x -d 'with --text: print each number by FORMAT, as %.6g'
 complete -c bpk -n '__bpk_is cat' -l header -d 'with --text: a line '\''# NAME TYPE SHAPE'\'' above each array'
 complete -c bpk -n '__bpk_is cat' -l native -d 'write the numbers of an array in this machine'\''s byte order'
+complete -c bpk -n '__bpk_is cat' -l prove -d 'write only bytes that the seal of the archive proves'
+complete -c bpk -n '__bpk_is cat' -l root -x -d 'with --prove: fail unless the root of the seal is HEX'
 complete -c bpk -n '__bpk_is cat' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__bpk_is cat' -l no-check -d 'do not test checksums'
 complete -c bpk -n '__bpk_is cat' -l no-marker -d 'accept a stream that ends without an end marker'
