@@ -584,6 +584,7 @@ complete -c bpk -n '__bpk_is seal; and __bpk_archives blp blpd b2frame b2nd b2s 
 complete -c bpk -n '__bpk_is seal' -l sign -r -F -d 'sign the seal with the SSH key in the file KEY'
 complete -c bpk -n '__bpk_is seal' -l check -r -F -d 'test seal and signature; one of SIGNERS must have made it'
 complete -c bpk -n '__bpk_is seal' -s I -l identity -x -d 'with --check: NAME must have signed'
+complete -c bpk -n '__bpk_is seal' -l quick -d 'with --check: read no chunk'
 complete -c bpk -n '__bpk_is seal' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__bpk_is seal' -s f -l force -d 'replace existing files; write binary data to a terminal'
 complete -c bpk -n '__bpk_is seal' -l no-sync -d 'do not wait until the result is on the disk'

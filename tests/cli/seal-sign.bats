@@ -40,6 +40,8 @@ none_pass() {
         grep -q 'signed by bob' "$out"
         quietly bpk seal -q --check signers s.x
         [ ! -s "$out" ]
+        quietly bpk seal --quick --check signers s.x
+        grep -q 'signed by ann .*; its chunks were not read$' "$out"
         tail -n 4 s.x.sig | ssh-keygen -Y verify -f signers -I ann -n bpk-seal -s s.x.sig >/dev/null
         [ "$(tail -n 4 s.x.sig)" = "bpk-seal 1
 format $format
@@ -86,6 +88,7 @@ root $(root s.x)" ]
     refuses 64 'needs one of --sign and --check' bpk seal s.x
     refuses 64 'needs one of' bpk seal --sign one --check signers s.x
     refuses 64 'needs --check' bpk seal --sign one -I ann s.x
+    refuses 64 'needs --check' bpk seal --sign one --quick s.x
     refuses 64 'needs a FILE' bpk seal --sign one
     refuses 64 'standard input' bash -c '"$BPK" seal --sign one - <s.x'
     refuses 1 'in: ' bpk seal --sign one in
@@ -114,6 +117,11 @@ root $(root s.x)" ]
     cp s.x whole.x
     printf x | dd of=s.x bs=1 seek=20000 conv=notrunc status=none
     refuses 2 's.x: chunk ' bpk seal --check signers s.x
+    quietly bpk seal --quick --check signers s.x
+    cp whole.x s.x
+    printf x | dd of=s.x bs=1 seek=8 conv=notrunc status=none
+    refuses 2 's.x: ' bpk seal --quick --check signers s.x
+    printf x | dd of=s.x bs=1 seek=20000 conv=notrunc status=none
     refuses 2 's.x: chunk ' bpk seal --sign one -f s.x
 }
 
