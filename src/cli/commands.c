@@ -101,6 +101,7 @@ const struct bpk_command *const bpk_commands[] = {
 	&bpk_command_tar,
 	&bpk_command_repair,
 	&bpk_command_parity,
+	&bpk_command_seal,
 	&bpk_command_bench,
 	&bpk_command_help,
 	&bpk_command_version,

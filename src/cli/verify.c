@@ -1,8 +1,7 @@
 /* bpk verify: check every byte of archives. Called by main through the table of commands. */
-#include <string.h>
-
 #include "cli/command.h"
 #include "cli/report.h"
+#include "cli/seal.h"
 #include "cli/verify.h"
 
 static const struct bpk_opt opt_quick = {
@@ -137,15 +136,9 @@ static const struct bpk_verify_args defaults = {
 
 static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 {
-	enum { DIGITS = 2 * BPK_MERKLE_SIZE };
-
 	if (args->shared.heal && bpk_program->team != NULL)
 		return bpk_fail(err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
-	if (args->root != NULL && (strlen(args->root) != DIGITS ||
-				   strspn(args->root, "0123456789abcdefABCDEF") != DIGITS))
-		return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits",
-				args->root, DIGITS);
-	return 0;
+	return bpk_seal_check_digits(args->root, err);
 }
 
 static void run_verify(void *args, char **operands, size_t count)

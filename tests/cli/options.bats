@@ -13,10 +13,10 @@ load lib
 
 @test "--help of bpk and of every command" {
     quietly bpk --help
-    for command in pack unpack cat info ls verify sum parity append truncate write meta bench help version; do
+    for command in pack unpack cat info ls verify sum parity seal append truncate write meta bench help version; do
         grep -qw "$command" "$out" || die "no $command"
     done
-    for command in pack unpack cat info ls verify sum parity append truncate write meta bench help version; do
+    for command in pack unpack cat info ls verify sum parity seal append truncate write meta bench help version; do
         quietly bpk $command --help
         grep -q -- '--help' "$out"
         grep -qi '^usage: bpk '$command "$out"
