@@ -9,6 +9,7 @@ struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
 	bool print_root;
+	bool identity;
 	const char *root;        /* 64 hexadecimal digits, or NULL */
 	uint64_t min_generation; /* 0: any */
 	uint64_t at_least;
@@ -31,6 +32,27 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Raw bytes that are not those of the recorded identity, in ascending order. Valid when zeroed; the
+ * list is for free(). */
+struct bpk_differing_range {
+	uint64_t start, end;
+};
+
+struct bpk_differing {
+	struct bpk_differing_range *all;
+	size_t count;
+};
+
+/* Unpack the content of an intact archive once more, and compare it with the identity that it
+ * records, if it does. Fails with BPK_CORRUPT, for the first of the ranges. */
+int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct bpk_differing *differing, const struct bpk_remarks *remarks,
+			struct bpk_err *err);
+
+/* Report the other ranges; and add all to the record. */
+void bpk_verify_report_differing(const struct bpk_differing *differing, const struct bpk_input *in);
+void bpk_verify_record_differing(const struct bpk_differing *differing);
 
 /* Files in their order. */
 struct bpk_verify_turns {
