@@ -253,6 +253,7 @@ complete -c bpk-mpi -n '__bpk_is cmp' -l frames -x -d 'the array in the frames f
 complete -c bpk-mpi -n '__bpk_is cmp' -l no-defaults -d 'leave out frames that do not hold the array'
 complete -c bpk-mpi -n '__bpk_is cmp' -l tolerance -x -d 'numbers a and b are equal if |a-b| is at most ABS + REL*|b|'
 complete -c bpk-mpi -n '__bpk_is cmp' -l dtype -x -d 'with --tolerance: the data are numbers of NumPy'\''s TYPE'
+complete -c bpk-mpi -n '__bpk_is cmp' -l recorded -d 'believe the identities that A and B record, and read only what differs in them'
 complete -c bpk-mpi -n '__bpk_is cmp' -s r -l recursive -d 'take the files below the directories named'
 complete -c bpk-mpi -n '__bpk_is cmp' -l include -x -d 'with -r: only files that match GLOB; may be repeated'
 complete -c bpk-mpi -n '__bpk_is cmp' -l exclude -x -d 'with -r: no files or directories that match GLOB'

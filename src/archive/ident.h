@@ -58,8 +58,8 @@ int bpk_ident_root(const struct bpk_ident *identity, uint8_t root[BPK_MERKLE_SIZ
 /* Make a zeroed identity of size bytes, with digests of zeros: for the room of its record. */
 int bpk_ident_blank(struct bpk_ident *identity, uint64_t size, struct bpk_err *err);
 
-/* Keep what is known without the bytes from size on: *from is where the bytes that must be added
- * begin. size is at most that of the content. */
+/* Keep the nodes that do not need the bytes from size on, which is at most that of the content:
+ * *from is where the bytes begin that must be added. */
 void bpk_ident_cut(struct bpk_ident *identity, uint64_t size, uint64_t *from);
 
 /* Join pairs of nodes until they have this level. */

@@ -3,7 +3,7 @@
  * append.c, truncate.c and overwrite.c, and by bpk meta.
  *
  * An append digests the bytes that it packs, on the threads that pack them, and reads the begun
- * leaf before them. A truncate reads what the last node that is cut had before the cut.
+ * leaf before them. A truncate reads the bytes of the last node before the cut.
  */
 #include "archive/keep_ident.h"
 

@@ -7,8 +7,8 @@
 
 enum { BPK_IDENTITY_TEXT = BPK_DIGEST_TEXT + 32 };
 
-/* raw_size: of the content (bpk_describe_raw_size). Print the root in hexadecimal, or that the record is of another content; nothing without a
- * record. */
+/* Print the root in hexadecimal, or that the record is of another content; nothing without a
+ * record. raw_size: of the content (bpk_describe_raw_size). */
 int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_IDENTITY_TEXT],
 		       struct bpk_err *err);
 
@@ -23,8 +23,8 @@ int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *text, struct
 int bpk_identity_take(const struct bpk_info *info, uint64_t raw_size, struct bpk_ident *tree,
 		      bool *has, struct bpk_err *err);
 
-/* Take the record of an archive on its word. Fails with BPK_FAILED without one, with BPK_CORRUPT for
- * one of another content. Errors name the input. */
+/* Take the record of an archive on its word. Fails with BPK_FAILED without one, with BPK_CORRUPT
+ * for one of another content. Errors name the input. */
 int bpk_identity_recorded(const struct bpk_input *in, struct bpk_ident *tree, struct bpk_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef BPK_CLI_VERIFY_H
 #define BPK_CLI_VERIFY_H
 
+#include "archive/archive.h"
 #include "cli/tree.h"
 
 struct bpk_verify_args {
@@ -33,26 +34,16 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
 
-/* Raw bytes that are not those of the recorded identity, in ascending order. Valid when zeroed; the
- * list is for free(). */
-struct bpk_differing_range {
-	uint64_t start, end;
-};
-
-struct bpk_differing {
-	struct bpk_differing_range *all;
-	size_t count;
-};
-
 /* Unpack the content of an intact archive once more, and compare it with the identity that it
  * records, if it does. Fails with BPK_CORRUPT, for the first of the ranges. */
 int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
-			struct bpk_differing *differing, const struct bpk_remarks *remarks,
+			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
 			struct bpk_err *err);
 
 /* Report the other ranges; and add all to the record. */
-void bpk_verify_report_differing(const struct bpk_differing *differing, const struct bpk_input *in);
-void bpk_verify_record_differing(const struct bpk_differing *differing);
+void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,
+				 const struct bpk_input *in);
+void bpk_verify_record_differing(const struct bpk_ident_ranges *differing);
 
 /* Files in their order. */
 struct bpk_verify_turns {

@@ -3,7 +3,6 @@
  * before: their digests, and that they unpack. Called by verify_work.c.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "cli/identity.h"
 #include "cli/record.h"
@@ -11,7 +10,7 @@
 #include "cli/transfer.h"
 #include "cli/verify.h"
 
-/* Small archives that claim much are not unpacked unless that is asked for: 1 GiB takes a second. */
+/* Small archives that claim much are not unpacked unless that is asked for: a second for 1 GiB. */
 enum { ANY = 1 << 30, TIMES = 1000 };
 
 /* Why the record, which is good, is not compared; NULL: it is. */
@@ -34,46 +33,9 @@ static const char *find_reason(const struct bpk_verify_args *args, const struct 
 	return NULL;
 }
 
-/* Note a range that differs; it may continue the last one. */
-static int note_range(struct bpk_differing *differing, uint64_t start, uint64_t end,
-		      struct bpk_err *err)
-{
-	struct bpk_differing_range *last = differing->all + differing->count - 1, *all;
-
-	if (differing->count > 0 && last->end == start) {
-		last->end = end;
-		return 0;
-	}
-	if ((differing->count & (differing->count - 1)) == 0) {
-		all = bpk_calloc(differing->count > 0 ? 2 * differing->count : 1, sizeof *all, err);
-		if (all == NULL)
-			return -1;
-		bpk_copy(all, differing->all, differing->count * sizeof *all);
-		free(differing->all);
-		differing->all = all;
-	}
-	differing->all[differing->count++] = (struct bpk_differing_range){ start, end };
-	return 0;
-}
-
-static int compare(const struct bpk_ident *recorded, const struct bpk_ident *found,
-		   struct bpk_differing *differing, struct bpk_err *err)
-{
-	uint64_t start, end;
-
-	for (uint64_t i = 0; i <= bpk_ident_nodes(recorded); i++) {
-		if (bpk_ident_same(recorded, found, i))
-			continue;
-		bpk_ident_range(recorded, i, &start, &end);
-		if (note_range(differing, start, end, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Read the content of a fresh input, in C's order, and compare it. */
 static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
-		      const struct bpk_ident *recorded, struct bpk_differing *differing,
+		      struct bpk_ident *recorded, struct bpk_ident_ranges *differing,
 		      struct bpk_err *err)
 {
 	const struct bpk_digest_options options = { .limits = bpk_shared_limits(&args->shared) };
@@ -86,13 +48,13 @@ static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
 		rc = bpk_fail(err, BPK_FAILED, "%s: changed while it was read",
 			      bpk_input_name(in->path));
 	if (rc == 0)
-		rc = compare(recorded, &found, differing, err);
+		rc = bpk_ident_compare(recorded, &found, differing, err);
 	bpk_ident_clear(&found);
 	return rc;
 }
 
 static int compare_content(const struct bpk_verify_args *args, const char *path,
-			   struct bpk_differing *differing, struct bpk_err *err)
+			   struct bpk_ident_ranges *differing, struct bpk_err *err)
 {
 	struct bpk_shared shared = args->shared;
 	struct bpk_ident recorded = { 0 };
@@ -113,7 +75,7 @@ static int compare_content(const struct bpk_verify_args *args, const char *path,
 	return rc;
 }
 
-static void fail_range(const struct bpk_differing *differing, size_t number,
+static void fail_range(const struct bpk_ident_ranges *differing, size_t number,
 		       const struct bpk_input *in, struct bpk_err *err)
 {
 	bpk_fail(err, BPK_CORRUPT,
@@ -123,7 +85,7 @@ static void fail_range(const struct bpk_differing *differing, size_t number,
 }
 
 int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
-			struct bpk_differing *differing, const struct bpk_remarks *remarks,
+			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
 			struct bpk_err *err)
 {
 	bool is_named = in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
@@ -152,7 +114,8 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 	return -1;
 }
 
-void bpk_verify_report_differing(const struct bpk_differing *differing, const struct bpk_input *in)
+void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,
+				 const struct bpk_input *in)
 {
 	enum { LINES = 20 };
 	struct bpk_err err;
@@ -170,7 +133,7 @@ void bpk_verify_report_differing(const struct bpk_differing *differing, const st
 	}
 }
 
-void bpk_verify_record_differing(const struct bpk_differing *differing)
+void bpk_verify_record_differing(const struct bpk_ident_ranges *differing)
 {
 	bpk_record_list_begin("differing");
 	for (size_t i = 0; i < differing->count; i++) {

@@ -1,7 +1,6 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "cli/describe.h"
@@ -169,7 +168,7 @@ static void record_damage(const struct bpk_damage *damage)
 struct findings {
 	struct bpk_damage damage;
 	bool intact; /* every chunk is, even if the audit fails */
-	struct bpk_differing differing;
+	struct bpk_ident_ranges differing;
 };
 
 static void end_record(const struct remarks *remarks)
@@ -418,7 +417,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	}
 	if (rc != 0)
 		bpk_verify_report_differing(&found.differing, in);
-	free(found.differing.all);
+	bpk_ident_ranges_clear(&found.differing);
 	bpk_damage_clear(damage);
 	bpk_buf_clear(&remarks.lines);
 	bpk_transfer_clear(&transfer);

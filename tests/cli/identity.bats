@@ -224,3 +224,34 @@ forge() {
         ! bpk sum --tree --recorded x.blpd
     done
 }
+
+@test "cmp --recorded finds changed ranges by the trees, and reads no more; by itself cmp believes none" {
+    data noise 5500000 a
+    cp a b
+    for at in 3000000 5300000; do
+        printf XX | dd of=b bs=1 seek=$at conv=notrunc status=none
+    done
+    first=$(cmp a b | sed -E 's/.* (char|byte) ([0-9]+),.*/\2/')
+    bpk pack -q --identity -z 300000 -o a.blp a
+    bpk pack -q --identity -F b2frame -o same.b2frame a
+    bpk pack -q --identity -F chunked -o b.blpd b
+    quietly bpk cmp --recorded a.blp same.b2frame
+    for pair in 'a.blp b.blpd' 'a.blp b' 'a b.blpd'; do
+        set -- $pair
+        ends 5 bpk cmp --recorded -v $1 $2
+        grep -q "differ: byte $((first - 1)):" "$out"
+        says "bytes 2097152:3145728 of $1 differ from those of $2"
+        says "bytes 5242880:5500000 of $1 differ from those of $2"
+        [ "$(wc -l <"$err")" -eq 2 ]
+    done
+    head -c 4000000 a >short
+    ends 5 bpk cmp --recorded a.blp short
+    grep -q 'short ends at byte 4000000, a.blp goes on' "$out"
+    refuses 1 'neither records an identity' bpk cmp --recorded a b
+    refuses 64 'compares whole contents' bpk cmp --recorded --tolerance 1 a.blp b
+    # equal records of contents that differ, and the other way round
+    forge a b
+    quietly bpk cmp --recorded x.blp a
+    ends 5 bpk cmp x.blp a
+    refuses 2 'a recorded identity is not that of its content' bpk cmp --recorded x.blp b
+}
