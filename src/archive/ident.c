@@ -190,26 +190,25 @@ static bool share_out(struct bpk_buf *digests, struct bpk_ident *identity)
 {
 	uint64_t leaves = identity->size / LEAF, nnodes = leaves >> identity->level;
 	uint64_t left = digests->size / BPK_MERKLE_SIZE;
-	const uint8_t *at;
+	size_t at = (size_t)nnodes * BPK_MERKLE_SIZE;
 
 	if (digests->size % BPK_MERKLE_SIZE != 0 || left < nnodes)
 		return false;
 	left -= nnodes;
-	at = digests->data + nnodes * BPK_MERKLE_SIZE;
 	identity->rest.count = leaves - (nnodes << identity->level);
 	for (unsigned k = identity->level; k-- > 0;) {
 		if (!(identity->rest.count >> k & 1))
 			continue;
 		if (left == 0)
 			return false;
-		memcpy(identity->rest.peaks[k], at, BPK_MERKLE_SIZE);
+		memcpy(identity->rest.peaks[k], digests->data + at, BPK_MERKLE_SIZE);
 		at += BPK_MERKLE_SIZE;
 		left--;
 	}
 	if (left != (identity->size % LEAF > 0))
 		return false;
 	if (left > 0)
-		memcpy(identity->last, at, BPK_MERKLE_SIZE);
+		memcpy(identity->last, digests->data + at, BPK_MERKLE_SIZE);
 	digests->size = (size_t)nnodes * BPK_MERKLE_SIZE;
 	return true;
 }
