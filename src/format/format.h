@@ -404,6 +404,15 @@ struct bpk_writer_ops {
 	/* For writers that place parcels: other processes placed raw_size bytes. May be NULL. */
 	void (*placed_by_others)(void *writer, uint64_t raw_size);
 
+	/*
+	 * Set a member of the metadata that info announced to another JSON value, before finish.
+	 * *fits is false if the room written for it is too small; nothing has changed then. Fails
+	 * with BPK_UNSUPPORTED if the metadata can no longer change, as in a pipe, or have another
+	 * form. NULL: raw files.
+	 */
+	int (*set_member)(void *writer, const char *name, const char *value, bool *fits,
+			  struct bpk_err *err);
+
 	/* Called after the last put: writes index, header and end marker. */
 	int (*finish)(void *writer, struct bpk_err *err);
 
