@@ -96,16 +96,6 @@ static int probe_tar(const struct bpk_input *in, bool *is_tar, struct bpk_err *e
 	return bpk_input_subject(in, err);
 }
 
-void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path)
-{
-	struct bpk_err err = { 0 };
-
-	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
-	bpk_tally_failed(&args->shared, &err);
-	bpk_report(path, &err);
-	bpk_record_settle(&args->shared, path);
-}
-
 /* Archives that were found so far, and failures, which were reported. */
 static uint64_t found_so_far(const struct bpk_verify_args *args)
 {

@@ -1,4 +1,4 @@
-/* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
+/* The verification of one input: an archive, or a GSD file. Called by verify_tree.c and verify_rota.c. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -256,11 +256,19 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 	found->intact = true;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
-	if (bpk_input_unchanged(transfer->in, err) != 0 ||
-	    compare_seal(args, transfer->in, err) != 0 ||
-	    bpk_verify_identity(args, transfer->in, &found->differing, &to, err) != 0)
+	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
-	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
+	return bpk_verify_identity(args, transfer->in, &found->differing, &to, err);
+}
+
+/* The archive is whole: test the user's expectations of it. That they are not met is no damage,
+ * which parity could restore. */
+static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
+		       struct bpk_err *err)
+{
+	if (compare_seal(args, in, err) != 0)
+		return -1;
+	return in->info->pending ? fail_pending(in, err) : 0;
 }
 
 void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
@@ -274,6 +282,16 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 		bpk_tally_done(&args->shared, 0, size != BPK_UNKNOWN ? size : 0);
 	if (err != NULL)
 		bpk_tally_failed(&args->shared, err);
+}
+
+void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path)
+{
+	struct bpk_err err = { 0 };
+
+	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
+	bpk_tally_failed(&args->shared, &err);
+	bpk_report(path, &err);
+	bpk_record_settle(&args->shared, path);
 }
 
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in)
@@ -351,8 +369,19 @@ static bool is_about_identity(const struct bpk_input *in)
 	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
 }
 
+static const char *find_advice(const struct bpk_input *in, const struct findings *found)
+{
+	if (bpk_place_pending(&in->place))
+		return "a change was interrupted and is pending: bpk repair --in-place settles it";
+	if (found->intact)
+		return "bpk repair --apply -o OUT saves all data";
+	return found->damage.count > 0 ? "bpk unpack --fill zero saves all other data"
+				       : "bpk repair shows which data are left";
+}
+
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
-static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
+static void add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,
+		       const struct findings *found, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 
@@ -360,20 +389,51 @@ static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
 	    bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; bpk unpack --fill zero saves all other data", plain.text);
+	bpk_fail(err, plain.kind, "%s; %s", plain.text, find_advice(in, found));
+}
+
+static void clear_findings(struct findings *found, struct remarks *remarks)
+{
+	bpk_ident_ranges_clear(&found->differing);
+	bpk_damage_clear(&found->damage);
+	bpk_buf_clear(&remarks->lines);
+}
+
+/* Verify the file anew, which was restored. */
+static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			struct findings *found, struct remarks *remarks, struct bpk_err *err)
+{
+	struct bpk_input *in = transfer->in;
+	const char *path = in->path;
+
+	clear_findings(found, remarks);
+	*found = (struct findings){ .intact = false };
+	bpk_damage_init(&found->damage);
+	bpk_transfer_clear(transfer);
+	*transfer = (struct bpk_transfer){ .shared = &args->shared, .in = in };
+	bpk_input_close(in);
+	if (bpk_input_find(in, path, &args->shared, err) != 0)
+		return -1;
+	if (args->shared.json)
+		note_remark(remarks, "was restored by its parity file");
+	return verify_found(args, transfer, found, remarks, err);
 }
 
 /* The verdict with a parity file, after healing if that is asked for. */
-static int judge_by_parity(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
+static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			   struct findings *found, struct remarks *remarks, int rc,
 			   struct bpk_err *err)
 {
+	const struct bpk_shared *shared = &args->shared;
 	bool heals = false;
 
-	rc = bpk_heal_judge(shared, in, rc, &heals, err);
+	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
-	return bpk_heal_in_place(shared, in->path, err);
+	return bpk_heal_in_place(shared, transfer->in->path, err) != 0
+		       ? -1
+		       : verify_again(args, transfer, found, remarks, err);
 }
 
 /* An archive, or an input that should have been one. */
@@ -389,16 +449,15 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	bpk_damage_init(damage);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
-	rc = judge_by_parity(shared, in, rc, err);
+	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
 	if (rc == 0)
-		bpk_damage_drop(damage);
+		rc = judge_state(args, in, err);
 	if (rc == 0 && args->print_root && !shared->json)
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
-	if (rc != 0 && in->info != NULL &&
-	    !(found.intact && (is_about_seal(args, in) || is_about_identity(in))))
-		add_advice(args, err);
+	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(in))))
+		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
 	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
@@ -411,9 +470,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	}
 	if (rc != 0)
 		bpk_verify_report_differing(&found.differing, in);
-	bpk_ident_ranges_clear(&found.differing);
-	bpk_damage_clear(damage);
-	bpk_buf_clear(&remarks.lines);
+	clear_findings(&found, &remarks);
 	bpk_transfer_clear(&transfer);
 }
 

@@ -419,3 +419,27 @@ current() {
         done
     done
 }
+
+@test "verify --heal: a seal that is not the one expected is no damage" {
+    need_python
+    data field-f64 60000 A
+    bpk pack -q -z 8K --seal --parity 20% -o A.blp A
+    bpk pack -q -z 8K --parity 20% -o B.blp A
+    zeros=$(printf '0%.0s' $(seq 64))
+    for name in A B; do
+        cp -p $name.blp good
+        touch -r good time
+        printf 'xxxxxxxx' | dd of=$name.blp bs=1 seek=30000 conv=notrunc status=none
+        touch -r time $name.blp
+        ends 2 bpk verify --heal --root $zeros $name.blp
+        cmp good $name.blp
+        ends 2 bpk verify --heal --min-generation 9 $name.blp
+        cmp good $name.blp
+    done
+    touch -r A.blp time
+    printf 'xxxxxxxx' | dd of=A.blp bs=1 seek=30000 conv=notrunc status=none
+    touch -r time A.blp
+    bpk verify --heal --json A.blp >"$out"
+    [ "$(json "$out" 'x["raw_size"], x["status"], x["bad_chunks"], x["remarks"]')" = \
+        "(60000, 0, [], ['was restored by its parity file'])" ] || die "$(cat "$out")"
+}
