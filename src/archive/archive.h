@@ -13,6 +13,7 @@
 #include "archive/digest.h"
 #include "archive/foreign.h"
 #include "archive/input.h"
+#include "archive/merge.h"
 #include "archive/statistics.h"
 #include "archive/trajectory.h"
 #include "flow/flow.h"
