@@ -29,20 +29,9 @@ static const struct parity_args defaults = {
 
 static int check_kind(const struct bpk_input *in, struct bpk_err *err)
 {
-	if (in->format == NULL)
-		return bpk_input_fail_unknown(in, err);
-	if (bpk_path_is_url(in->path) || in->place.is_member)
-		bpk_fail(err, BPK_FAILED, "is no file of its own, which parity could lie beside");
-	else if (in->place.is_directory)
-		bpk_fail(err, BPK_UNSUPPORTED, "is a directory, and parity protects single files");
-	else if (bpk_place_pending(&in->place))
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place settles "
-			 "it");
-	else if (!bpk_source_seekable(in->place.source))
-		bpk_fail(err, BPK_FAILED, "is no regular file");
-	else
-		return 0;
+	if (!in->place.is_directory)
+		return bpk_side_check_own(in, "parity", err);
+	bpk_fail(err, BPK_UNSUPPORTED, "is a directory, and parity protects single files");
 	return bpk_input_subject(in, err);
 }
 

@@ -17,6 +17,8 @@ struct bpk_salvage_job {
 	enum bpk_fill fill;
 	uint64_t lost; /* chunks */
 	uint64_t guessed;
+	bool loses_ident;           /* the identity that was recorded is not that of the result */
+	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;
 	uint64_t nput;

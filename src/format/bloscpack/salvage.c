@@ -239,7 +239,7 @@ static int find_front(struct search *s, uint64_t *start, struct bpk_err *err)
 	return 0;
 }
 
-/* Guess at what lies between two intact chunks, before the first, if a header of one is there, and
+/* Guess at the bytes between two intact chunks, before the first, if a header of one is there, and
  * behind the last. */
 static int guess_chunks(struct search *s, struct bpk_salvage *salvage, struct bpk_err *err)
 {
