@@ -14,6 +14,7 @@
 #include "archive/foreign.h"
 #include "archive/ident.h"
 #include "archive/input.h"
+#include "archive/merge.h"
 #include "archive/statistics.h"
 #include "archive/trajectory.h"
 #include "flow/flow.h"

@@ -386,7 +386,8 @@ static bool is_in_run(const struct bpk_merge_file *file, const struct bpk_merge_
 static struct bpk_merge_file *file_of(struct bpk_merge *m, const struct bpk_merge_part *part)
 {
 	for (size_t i = 0; i < m->nfiles; i++)
-		if (part >= m->files[i].parts && part < m->files[i].parts + m->files[i].nparts)
+		if (m->files[i].nparts > 0 && part >= m->files[i].parts &&
+		    part < m->files[i].parts + m->files[i].nparts)
 			return &m->files[i];
 	return NULL;
 }

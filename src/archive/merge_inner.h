@@ -1,5 +1,5 @@
 /*
- * Damaged copies and what is taken from each. Between the files merge*.c of archive.
+ * Damaged copies and the bytes that are taken from each. Between the files merge*.c of archive.
  *
  * A file of the place is that of one copy, its base. Over it lie runs, which are chunks of other
  * copies, and over these the parts in which copies differ outside of chunks.

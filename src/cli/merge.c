@@ -80,7 +80,7 @@ static int check_target(const struct merging *m, struct bpk_err *err)
 	return 0;
 }
 
-/* Permissions and time for the result: the first copy's, less what another one has not. */
+/* Permissions and time for the result: the first copy's, less those that another one lacks. */
 static void find_like(struct merging *m)
 {
 	struct stat more;

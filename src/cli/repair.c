@@ -3,6 +3,7 @@
 #include "cli/heal.h"
 
 #include <inttypes.h>
+#include "cli/merge.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/renew.h"
@@ -15,7 +16,7 @@
 
 struct repair_args {
 	struct bpk_args common;
-	bool repack, apply, finish, reseal, in_place, use_journal, drop_journal;
+	bool repack, apply, merge, guess, finish, reseal, in_place, use_journal, drop_journal;
 	enum bpk_fill fill;
 	const char *from;
 };
@@ -38,13 +39,32 @@ static const struct bpk_opt opt_apply = {
 		"archive make a new one.",
 };
 
+static const struct bpk_opt opt_merge = {
+	.name = "merge",
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, merge),
+	.help = "make one archive of the FILEs, which are damaged copies of it, and write it to "
+		"--output",
+	.more = "Each chunk is taken from the first copy in which it is intact, and so is each "
+		"other part. Without --output the ranges that would be intact or lost are "
+		"printed.",
+};
+
 static const struct bpk_opt opt_fill = {
 	.name = "fill",
 	BPK_OPT_VALUE(OPT_FILL, struct repair_args, fill),
 	.metavar = "HOW",
-	.help = "with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out",
+	.help = "with --apply or --merge, if chunks are lost: zero puts zeros for them, skip "
+		"leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
 		"A parity file is not used.",
+};
+
+static const struct bpk_opt opt_guess = {
+	.name = "guess",
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, guess),
+	.help = "with --apply: guess at the damaged byte of a chunk by its checksum",
+	.more = "A chunk is restored if one byte alone makes it match, and unpack. That may be "
+		"wrong, so the status is 2. A parity file is not used.",
 };
 
 static const struct bpk_opt opt_finish = {
@@ -91,20 +111,16 @@ static const struct bpk_opt opt_from = {
 	.name = "from",
 	BPK_OPT_VALUE(OPT_FILE, struct repair_args, from),
 	.metavar = "RAW",
-	.help = "with --apply: pack lost chunks again from the raw data in file RAW",
+	.help = "with --apply or --merge: pack lost chunks again from the raw data in file RAW",
 	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree.",
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,       &opt_apply,
-	&opt_fill,         &opt_from,
-	&opt_finish,       &opt_reseal,
-	&opt_in_place,     &opt_use_journal,
-	&opt_drop_journal, &bpk_opt_format_read,
-	&bpk_opt_wait,     &bpk_opt_no_lock,
-	&bpk_opt_output,   &bpk_opt_force,
-	&bpk_opt_no_sync,  BPK_OPTS_REMOTE,
-	BPK_OPTS_RUN,      NULL,
+	&opt_repack,      &opt_apply,       &opt_merge,        &opt_fill,
+	&opt_guess,       &opt_from,        &opt_finish,       &opt_reseal,
+	&opt_in_place,    &opt_use_journal, &opt_drop_journal, &bpk_opt_format_read,
+	&bpk_opt_wait,    &bpk_opt_no_lock, &bpk_opt_output,   &bpk_opt_force,
+	&bpk_opt_no_sync, BPK_OPTS_REMOTE,  BPK_OPTS_RUN,      NULL,
 };
 
 static const struct repair_args defaults = {
@@ -300,7 +316,7 @@ static void repair_file(const struct repair_args *args, const char *path)
 		return;
 	if (!args->repack && !args->finish && !args->reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
-	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply))
+	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply, args->guess))
 		return;
 	if (args->apply) {
 		bpk_heal_into(&args->common, path);
@@ -333,27 +349,47 @@ static void repair_one(void *arg, const char *path)
 	bpk_record_settle(&args->common.shared, path);
 }
 
+static int check_merge(const struct repair_args *args, size_t count, struct bpk_err *err)
+{
+	if (count < 2)
+		return bpk_fail(err, BPK_USAGE, "--merge needs two copies of an archive, or more");
+	if (count > BPK_MERGE_MOST)
+		return bpk_fail(err, BPK_USAGE, "--merge takes %d copies at most", BPK_MERGE_MOST);
+	if (args->common.shared.output == NULL &&
+	    (args->fill != BPK_FILL_NONE || args->from != NULL))
+		return bpk_fail(err, BPK_USAGE,
+				"--fill and --from need --output, the file to write");
+	return 0;
+}
+
 static int check_usage(const struct repair_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	int ways = args->repack + args->apply + args->finish + args->reseal + args->in_place +
-		   args->use_journal + args->drop_journal;
+	int ways = args->repack + args->apply + args->merge + args->finish + args->reseal +
+		   args->in_place + args->use_journal + args->drop_journal;
+	bool saves = args->apply || args->merge;
 
 	if (ways > 1)
 		return bpk_fail(err, BPK_USAGE,
-				"only one of --repack, --apply, --finish, --reseal, --in-place,"
-				" --use-journal and --drop-journal can be given");
-	if (!args->repack && !args->apply && args->common.shared.output != NULL)
-		return bpk_fail(err, BPK_USAGE, "--output goes with --repack and --apply alone");
+				"only one of --repack, --apply, --merge, --finish, --reseal,"
+				" --in-place, --use-journal and --drop-journal can be given");
+	if (!args->repack && !saves && args->common.shared.output != NULL)
+		return bpk_fail(err, BPK_USAGE,
+				"--output goes with --repack, --apply and --merge alone");
 	if (args->apply && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "--apply needs --output, the file to write");
-	if (args->fill != BPK_FILL_NONE && !args->apply)
-		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply alone");
-	if (args->from != NULL && (!args->apply || args->fill != BPK_FILL_NONE))
-		return bpk_fail(err, BPK_USAGE, "--from goes with --apply, and without --fill");
+	if (args->fill != BPK_FILL_NONE && !saves)
+		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply and --merge alone");
+	if (args->guess && !args->apply)
+		return bpk_fail(err, BPK_USAGE, "--guess goes with --apply alone");
+	if (args->from != NULL && (!saves || args->fill != BPK_FILL_NONE))
+		return bpk_fail(err, BPK_USAGE,
+				"--from goes with --apply and --merge, and without --fill");
 	if (args->fill == BPK_FILL_NAN)
 		return bpk_fail(err, BPK_USAGE,
 				"--fill nan is for bpk unpack alone, zero and skip for repair");
+	if (args->merge)
+		return check_merge(args, count, err);
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
 	return bpk_transfer_check(&args->common.shared, operands, count, err);
@@ -364,10 +400,14 @@ static void run_repair(void *arg, char **operands, size_t count)
 	const struct repair_args *args = arg;
 	struct bpk_err err = { 0 };
 
-	if (check_usage(args, operands, count, &err) != 0)
+	if (check_usage(args, operands, count, &err) != 0) {
 		bpk_report("repair", &err);
-	else
+	} else if (args->merge) {
+		bpk_merge_files(&args->common, operands, count, args->fill, args->from);
+		bpk_record_settle(&args->common.shared, operands[0]);
+	} else {
 		bpk_input_each(operands, count, repair_one, arg);
+	}
 }
 
 const struct bpk_command bpk_command_repair = {
@@ -381,6 +421,7 @@ const struct bpk_command bpk_command_repair = {
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
 		"--apply writes a damaged FILE, restored by its parity file, or a new archive of "
 		"its intact chunks, to --output. "
+		"--merge makes one archive of several damaged copies of it. "
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",

@@ -7,7 +7,6 @@
 
 #include "cli/report.h"
 #include "cli/salvage_job.h"
-#include "cli/side.h"
 
 /* ---- the need ---- */
 
@@ -34,20 +33,19 @@ static const struct bpk_format *guess_format(const struct bpk_input *in)
 	return format;
 }
 
-/* A change that was interrupted is settled first; a list that is not used may explain damage. */
-static bool has_leftover(const struct bpk_place *place)
+bool bpk_salvage_has_leftover(const struct bpk_place *place)
 {
 	return bpk_place_pending(place) || (place->is_directory && bpk_place_remark(place) != NULL);
 }
 
-/* The format whose chunks are searched for, by content, option, or name; NULL: none. */
-static const struct bpk_format *format_of(const struct bpk_input *in)
+const struct bpk_format *bpk_salvage_format(const struct bpk_input *in)
 {
 	const struct bpk_place *place = &in->place;
 	const struct bpk_format *format = in->format != NULL ? in->format : guess_format(in);
 
 	if (format == NULL || format->salvage == NULL ||
-	    format->is_directory != place->is_directory || place->is_member || has_leftover(place))
+	    format->is_directory != place->is_directory || place->is_member ||
+	    bpk_salvage_has_leftover(place))
 		return NULL;
 	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }
@@ -89,7 +87,7 @@ static uint64_t raw_size_of(const struct bpk_salvage_job *job)
 }
 
 /* Ranges of raw bytes; of chunks where an array's are not in its order. */
-static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, bool intact)
+static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, const char *state)
 {
 	bool shaped = job->found.shaped;
 	uint64_t size = shaped ? 1 : job->found.chunk_size;
@@ -97,32 +95,37 @@ static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end
 
 	if (first < end && !job->shared->json)
 		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
-		       shaped ? "chunks" : "raw bytes", first * size, stop,
-		       intact ? "intact" : "lost");
+		       shaped ? "chunks" : "raw bytes", first * size, stop, state);
 }
 
-/* Count the lost chunks, and print runs of them and of intact ones; JSON has the status alone. */
+/* Count the lost and the guessed chunks, and print runs of them and of intact ones; JSON has the
+ * status alone. */
 static void make_map(struct bpk_salvage_job *job)
 {
+	static const char *const states[] = { "intact", "guessed" };
 	const struct bpk_salvage *found = &job->found;
-	uint64_t end = 0, first = 0; /* of the intact run under way */
+	uint64_t end = 0, first = 0; /* of the run under way */
+	bool guessed = false;
 
 	job->lost = found->nchunks;
 	for (size_t i = 0; i < found->count; i++) {
-		uint64_t number = found->all[i].number;
+		const struct bpk_saved *saved = &found->all[i];
+		uint64_t number = saved->number;
 
-		if (!found->all[i].intact)
+		if (!saved->intact)
 			continue;
 		job->lost--;
-		if (number > end) {
-			show(job, first, end, true);
-			show(job, end, number, false);
+		job->guessed += saved->guessed;
+		if (number > end || saved->guessed != guessed) {
+			show(job, first, end, states[guessed]);
+			show(job, end, number, "lost");
 			first = number;
 		}
+		guessed = saved->guessed;
 		end = number + 1;
 	}
-	show(job, first, end, true);
-	show(job, end, found->nchunks, false);
+	show(job, first, end, states[guessed]);
+	show(job, end, found->nchunks, "lost");
 	bpk_flush_results();
 }
 
@@ -140,7 +143,12 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 {
 	const char *semicolon, *doubt = doubt_of(job, &semicolon);
 
-	if (job->lost == 0)
+	if (job->guessed > 0 && job->lost == 0)
+		bpk_fail(err, BPK_CORRUPT,
+			 "%" PRIu64 " of %" PRIu64
+			 " chunks had a damaged byte, and are guessed%s%s",
+			 job->guessed, job->found.nchunks, semicolon, doubt);
+	else if (job->lost == 0)
 		bpk_fail(err, BPK_CORRUPT, "all %" PRIu64 " chunks that were found are intact%s%s",
 			 job->found.nchunks, semicolon, doubt);
 	else
@@ -154,7 +162,7 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 
 static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	bool certain = job->found.counted && job->found.doubt.size == 0;
+	bool certain = job->found.counted && job->found.doubt.size == 0 && job->guessed == 0;
 
 	if (applies && certain && (job->lost == 0 || job->raw != NULL))
 		return 0;
@@ -163,7 +171,8 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 			job, applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "",
 			err);
 	bpk_fail(err, BPK_REPAIRABLE,
-		 "is damaged, but all chunks are intact; --apply -o OUT makes an archive of them");
+		 "is damaged, but all chunks are intact; %s-o OUT makes an archive of them",
+		 job->merge == NULL ? "--apply " : "");
 	return bpk_input_subject(&job->in, err);
 }
 
@@ -190,8 +199,7 @@ static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", job->from);
 }
 
-/* Search, show, save, judge. */
-static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
 
@@ -202,7 +210,7 @@ static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *er
 	make_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
-			 applies ? "; it has no parity file" : "");
+			 applies && job->merge == NULL ? "; it has no parity file" : "");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (job->from != NULL && open_raw(job, err) != 0)
@@ -220,13 +228,16 @@ static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *er
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",
 			 job->found.nothers);
+	if (job->guessed > 0 && job->lost > 0)
+		bpk_note(bpk_input_name(job->in.path),
+			 "%" PRIu64 " chunks had a damaged byte, and are guessed", job->guessed);
 	if (applies && bpk_salvage_loses_array(job))
 		bpk_note(job->shared->output,
 			 "is plain bytes, since chunks of the array are left out");
 	return judge(job, applies, err);
 }
 
-static void job_clear(struct bpk_salvage_job *job)
+void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 {
 	bpk_salvage_clear(&job->found);
 	bpk_buf_clear(&job->parcel.raw);
@@ -236,33 +247,40 @@ static void job_clear(struct bpk_salvage_job *job)
 	bpk_ident_less_clear(&job->less);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
+	bpk_merge_close(job->merge);
 }
 
 /* True if it was opened, and its chunks can be searched for. */
 static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
 {
-	bool heals = applies && job->fill == BPK_FILL_NONE && job->from == NULL;
+	bool heals =
+		applies && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
 
 	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
 	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
 		return false;
-	job->format = format_of(&job->in);
+	job->format = bpk_salvage_format(&job->in);
 	return job->format != NULL && !(heals && bpk_side_has(path));
 }
 
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
-		      const char *from, bool applies)
+		      const char *from, bool applies, bool guesses)
 {
-	struct bpk_salvage_job job = { .shared = &args->shared, .fill = fill, .from = from };
+	struct bpk_salvage_job job = {
+		.shared = &args->shared,
+		.fill = fill,
+		.from = from,
+		.found = { .guesses = guesses },
+	};
 	enum need need = UNREAD;
 	struct bpk_err err = { 0 };
 
 	if (open_job(&job, path, applies))
 		need = need_of(job.shared, &job.in, applies);
-	if (need == DAMAGED && salvage(&job, applies, &err) != 0)
+	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
-	job_clear(&job);
+	bpk_salvage_job_clear(&job);
 	return need == DAMAGED || (need == WHOLE && applies);
 }

@@ -268,6 +268,8 @@ static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *er
 {
 	const struct bpk_place *place = &job->in.place;
 
+	if (job->merge != NULL)
+		return bpk_merge_unchanged(job->merge, err);
 	if (place->is_directory &&
 	    bpk_dir_settle(place->directory, job->generation, true, err) != 0)
 		return bpk_input_subject(&job->in, err);
@@ -278,14 +280,14 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const char *target = job->shared->output;
 	bool directory = job->format->is_directory;
-	struct stat like;
-	bool has_like = bpk_input_like(&job->in, &like);
+	struct stat like = job->like;
+	bool has_like = job->merge != NULL ? job->has_like : bpk_input_like(&job->in, &like);
 	const struct bpk_draft_options options = {
 		.overwrite = job->shared->force,
 		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = true,
 		.sync = !job->shared->no_sync,
-		.not_this = bpk_input_stat(&job->in),
+		.not_this = job->merge != NULL ? NULL : bpk_input_stat(&job->in),
 		.directory = directory,
 		.ours = directory ? job->format->owns : NULL,
 		.like = has_like ? &like : NULL,
@@ -295,7 +297,7 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	bpk_signals_start();
 	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
 		return bpk_err_subject(err, "%s", target);
-	rc = write_into(job, err);
+	rc = job->is_whole ? bpk_merge_write(job->merge, job->draft, err) : write_into(job, err);
 	if (rc == 0)
 		rc = check_unchanged(job, err);
 	if (rc != 0)

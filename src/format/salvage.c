@@ -77,7 +77,11 @@ static int fetch_from(struct bpk_source *source, const struct bpk_saved *saved,
 	    bpk_source_read_at(source, saved->offset, bpk_span(packed->data, packed->size), &got,
 			       err) != 0)
 		return -1;
-	return got == packed->size ? 0 : bpk_fail(err, BPK_FAILED, "has become shorter");
+	if (got < packed->size)
+		return bpk_fail(err, BPK_FAILED, "has become shorter");
+	if (saved->guessed)
+		packed->data[saved->guess_at] = saved->guess_byte;
+	return 0;
 }
 
 static int fetch_special(const struct bpk_salvage *salvage, const struct bpk_saved *saved,

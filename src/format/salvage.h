@@ -22,10 +22,16 @@ struct bpk_saved {
 	unsigned typesize;              /* and this, of Blosc2's chunks */
 	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
 	bool intact;
+	/* It is intact if this byte of it is another one, as its digest says, or if the digest is
+	 * damaged. */
+	bool guessed;
+	uint32_t guess_at;
+	uint8_t guess_byte;
 };
 
 /* Caller storage, valid when zeroed. */
 struct bpk_salvage {
+	bool guesses;          /* set by the caller: restore chunks of one damaged byte */
 	struct bpk_saved *all; /* while a file is searched, in ascending order of offsets */
 	size_t count, room;
 	char **files; /* of a directory: names relative to its root */
@@ -36,6 +42,7 @@ struct bpk_salvage {
 	uint32_t chunk_size; /* raw bytes of every chunk but the last */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
+	bool proven;         /* chunks were tested by digests, and not unpacked alone */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */

@@ -30,6 +30,15 @@ int bpk_dir_open(const char *path, bool (*owns)(const char *name), struct bpk_di
 		 struct bpk_err *err);
 void bpk_dir_close(struct bpk_dir *dir); /* NULL is harmless */
 
+/* A directory of files that the caller opens. */
+struct bpk_dir_files {
+	const char *const *names; /* relative to the root, in byte order, each once; borrowed */
+	size_t count;
+	int (*open)(void *arg, size_t number, struct bpk_source **source, struct bpk_err *err);
+	void *arg;
+};
+int bpk_dir_of_files(const struct bpk_dir_files *files, struct bpk_dir **dir, struct bpk_err *err);
+
 /* The root as it was at open, and the folder name now, with the modes of bpk_acl_mode. In a tar it
  * is the tar's file. */
 const struct stat *bpk_dir_stat(const struct bpk_dir *dir);

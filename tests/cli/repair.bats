@@ -8,7 +8,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
 @test "repair wants to be told what to do" {
     data sorted-i64 10000 a
     bpk pack -F b2frame a
-    refuses 64 '^bpk: repair: only one of --repack, --apply, --finish, --reseal' bpk repair --repack --reseal a.b2frame
+    refuses 64 '^bpk: repair: only one of --repack, --apply, --merge, --finish, --reseal' bpk repair --repack --reseal a.b2frame
     refuses 64 '^bpk: repair: needs a FILE' bpk repair --repack
     refuses 1 'is not an archive' bpk repair --repack a
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # bpk repair without a parity file: chunks that are found without header, index or offsets.
-# BPK_SALVAGE_ROUNDS=1000 tries so many damages of each archive.
+# BPK_SALVAGE_ROUNDS=1000 tries so many damages of each archive, BPK_GUESS_ROUNDS so many bytes.
 
 load lib.bash
 
@@ -180,5 +180,34 @@ rounds() {
     ends 0 bpk repair -f --apply --from A -o other.blp p.blp
     bpk cat other.blp | cmp - A
     rm other.blp
-    refuses 64 'goes with --apply alone' bpk repair --fill zero A.blp
+    refuses 64 'goes with --apply and --merge alone' bpk repair --fill zero A.blp
+}
+
+@test "--guess restores a chunk of one damaged byte, and says so: crc32, adler32, sha256" {
+    need_python
+    export BPK
+    local n=${BPK_GUESS_ROUNDS:-25}
+    ! light || n=5
+    data field-f64 200000 A
+    bpk pack -q -z 16K -o c.blp A
+    "$python" "$tests/lib/guess.py" c.blp A 0 "$n" bytes
+    bpk pack -q -z 16K --checksum adler32 -o a.blp A
+    "$python" "$tests/lib/guess.py" a.blp A 0 "$n" bytes
+    head -c 20000 A >S
+    bpk pack -q -z 1K --checksum sha256 -o s.blp S
+    "$python" "$tests/lib/guess.py" s.blp S 0 3 bits
+    refuses 64 '--guess goes with --apply alone' bpk repair --guess c.blp
+}
+
+@test "--guess in a chunked directory; ranges are called guessed" {
+    need_python
+    export BPK
+    data field-f64 100000 A
+    bpk pack -q -z 16K -o A.blpd A
+    "$python" "$tests/lib/damage.py" A.blpd 2
+    ends 2 bpk repair --apply --guess -o new.blpd A.blpd
+    says '1 of 7 chunks had a damaged byte, and are guessed'
+    grep -qx 'A.blpd: raw bytes 32768:49152 are guessed' "$out"
+    bpk verify new.blpd
+    bpk cat new.blpd | cmp - A
 }

@@ -292,4 +292,5 @@ def main():
             sys.exit(f"seed {seed}: status 0, but chunks are lost: {said}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,8 @@
  */
 #include "format/bloscpack/bloscpack.h"
 
+#include <stdlib.h>
+#include "format/guess.h"
 #include "format/salvage.h"
 #include "format/scan.h"
 
@@ -155,6 +157,120 @@ static int find_chunks(struct search *s, struct bpk_salvage *salvage, struct bpk
 	return 0;
 }
 
+/* ---- Guesses ---- */
+
+/* Guess at the chunk and its digest that lie between start and end; *is: one byte tells it. */
+static int guess_chunk(struct search *s, uint64_t start, uint64_t end, uint64_t *budget,
+		       struct bpk_saved *found, bool *is, struct bpk_err *err)
+{
+	unsigned size = digest_size(s);
+	struct bpk_chunk_header header;
+	struct bpk_guess guess;
+	struct bpk_span chunk;
+
+	*is = false;
+	if (end - start < BPK_CHUNK_HEADER_SIZE + size)
+		return 0;
+	if (bpk_scan_bring(&s->scan, start, end - start, 0, err) != 0)
+		return -1;
+	chunk = bpk_span(s->scan.chunk.data, s->scan.chunk.size - size);
+	if (bpk_guess_byte(s->scan.ctx, s->checksum, chunk, chunk.data + chunk.size, budget, &guess,
+			   err) != 0)
+		return -1;
+	if (guess.count != 1)
+		return 0;
+	chunk.data[guess.at] = guess.byte;
+	*is = bpk_chunk_header_read_plain(bpk_view(chunk.data, chunk.size), &header, NULL) == 0;
+	*found = (struct bpk_saved){
+		.offset = start,
+		.packed_size = header.packed_size,
+		.raw_size = header.raw_size,
+		.intact = true,
+		.guessed = true,
+		.guess_at = guess.at,
+		.guess_byte = guess.byte,
+	};
+	return 0;
+}
+
+/* Guess at each chunk between start and end, and add it to all, or the place of it that is among
+ * the n places. A header that is damaged has no size: then it is one chunk. */
+static int guess_gap(struct search *s, uint64_t start, uint64_t end, const struct bpk_saved *places,
+		     size_t n, uint64_t *budget, struct bpk_salvage *all, struct bpk_err *err)
+{
+	while (start < end) {
+		struct bpk_chunk_header header;
+		struct bpk_saved found;
+		uint64_t stop = end;
+		bool is;
+
+		if (look(s, start, &header, &is, err) != 0)
+			return -1;
+		if (is && header.packed_size + digest_size(s) <= end - start)
+			stop = start + header.packed_size + digest_size(s);
+		if (guess_chunk(s, start, stop, budget, &found, &is, err) != 0 ||
+		    (is && bpk_salvage_add(all, &found, err) != 0))
+			return -1;
+		for (; n > 0 && places->offset < stop; places++, n--)
+			if (!is && bpk_salvage_add(all, places, err) != 0)
+				return -1;
+		start = stop;
+	}
+	return 0;
+}
+
+/* Move *start, where the first chunk that is known begins, to headers whose chunks lead there. */
+static int find_front(struct search *s, uint64_t *start, struct bpk_err *err)
+{
+	enum { MOST = 16 };
+	struct bpk_chunk_header header;
+	bool is = true;
+
+	for (unsigned i = 0; is && i < MOST && *start < s->scan.size; i++) {
+		is = false;
+		for (uint64_t at = 0; !is && at < *start; at++) {
+			if (look(s, at, &header, &is, err) != 0)
+				return -1;
+			is = is && header.packed_size + digest_size(s) == *start - at;
+			if (is)
+				*start = at;
+		}
+	}
+	return 0;
+}
+
+/* Guess at the bytes between two intact chunks, before the first, if a header of one is there, and
+ * behind the last. */
+static int guess_chunks(struct search *s, struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	enum { BUDGET = 1 << 30 };
+	uint64_t start = salvage->count > 0 ? salvage->all[0].offset : s->scan.size;
+	uint64_t budget = BUDGET;
+	struct bpk_salvage all = { 0 };
+	size_t places = 0; /* the first behind the last intact chunk */
+	int rc = find_front(s, &start, err);
+
+	for (size_t i = 0; rc == 0 && i <= salvage->count; i++) {
+		const struct bpk_saved *next = i < salvage->count ? &salvage->all[i] : NULL;
+		uint64_t end = next != NULL ? next->offset : s->scan.size;
+
+		if (next != NULL && !next->intact)
+			continue;
+		rc = guess_gap(s, start, end, salvage->all + places, i - places, &budget, &all,
+			       err);
+		if (rc == 0 && next != NULL) {
+			rc = bpk_salvage_add(&all, next, err);
+			start = end + next->packed_size + digest_size(s);
+		}
+		places = i + 1;
+	}
+	free(salvage->all);
+	salvage->all = all.all;
+	salvage->count = all.count;
+	salvage->room = all.room;
+	return rc;
+}
+
 /* ---- Numbers ---- */
 
 /*
@@ -290,8 +406,11 @@ int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *
 		rc = find_checksum(&s, err);
 	salvage->checksum = s.checksum;
 	salvage->seal_size = digest_size(&s);
+	salvage->proven = digest_size(&s) > 0;
 	if (rc == 0)
 		rc = find_chunks(&s, salvage, err);
+	if (rc == 0 && salvage->guesses && digest_size(&s) > 0)
+		rc = guess_chunks(&s, salvage, err);
 	if (rc == 0)
 		rc = bpk_salvage_find_chunk_size(salvage, err);
 	if (rc == 0)

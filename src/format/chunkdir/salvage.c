@@ -59,7 +59,7 @@ static int add_chunks(struct search *s, const struct bpk_salvage *found, uint64_
  * unknown. */
 static int search_file(struct search *s, const char *name, uint64_t first, uint64_t most)
 {
-	struct bpk_salvage found = { 0 };
+	struct bpk_salvage found = { .guesses = s->salvage->guesses };
 	struct bpk_source *source = NULL;
 	struct bpk_err why = { 0 };
 	uint64_t file;
@@ -75,8 +75,11 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 			bpk_salvage_fit_numbers(&found, most);
 		s->unsure = s->unsure || !found.counted;
 	}
-	if (rc == 0 && (s->salvage->checksum == NULL || s->salvage->checksum->size == 0))
+	if (rc == 0 && (s->salvage->checksum == NULL || s->salvage->checksum->size == 0)) {
 		s->salvage->checksum = found.checksum;
+		s->salvage->seal_size = found.seal_size;
+		s->salvage->proven = found.proven;
+	}
 	if (rc == 0)
 		rc = bpk_salvage_add_file(s->salvage, name, &file, s->err);
 	if (rc == 0)
