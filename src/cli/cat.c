@@ -177,12 +177,20 @@ static int check_usage(const struct bpk_cat_args *args, struct bpk_err *err)
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }
 
+/* True if the run fetches and checks all chunks, and an audit follows. */
+static bool audits(const struct bpk_cat_args *args)
+{
+	return !args->bytes.given && !args->items.given && !bpk_cat_wants_arrays(args) &&
+	       !args->prove && !args->shared.no_check;
+}
+
 static void run_cat(void *arg, char **operands, size_t count)
 {
 	struct bpk_cat_args *args = arg;
 	struct bpk_err err = { 0 };
 
 	args->shared.to_stdout = true;
+	args->shared.audits = audits(args);
 	args->shared.force = args->shared.force || args->rows.text;
 	if (check_usage(args, &err) != 0)
 		bpk_report("cat", &err);

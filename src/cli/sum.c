@@ -68,7 +68,7 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct bpk_sum_args defaults;
+static const struct bpk_sum_args defaults = { .shared.audits = true };
 
 static int check_usage(const struct bpk_sum_args *args, char **operands, size_t count,
 		       struct bpk_err *err)

@@ -81,7 +81,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_force, &bpk_opt_no_sync,  BPK_OPTS_REMOTE,    BPK_OPTS_RUN,        NULL,
 };
 
-static const struct bpk_tar_args defaults = { .date = BPK_UNKNOWN };
+static const struct bpk_tar_args defaults = { .shared.audits = true, .date = BPK_UNKNOWN };
 
 /* ---- the work ---- */
 

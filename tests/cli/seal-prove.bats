@@ -47,6 +47,23 @@ proves() {
     quietly bpk cat --prove e.x
 }
 
+@test "cat, sum and tar of a whole sealed archive read its chunks once" {
+    [ -r /proc/self/io ] || skip "the kernel counts no bytes"
+    make_input 4000000
+    for format in blp b2frame b2sparse chunked; do
+        rm -rf s.x
+        bpk pack -q --seal -z 100000 --filter none -F $format -o s.x in
+        for command in cat sum "sum --tree" "tar --raw"; do
+            sed -n 's/^rchar: //p' /proc/$BASHPID/io >before # with the children that ended
+            "$BPK" $command s.x >got
+            sed -n 's/^rchar: //p' /proc/$BASHPID/io >after
+            [ "$command" != cat ] || cmp got in
+            [ $(($(<after) - $(<before))) -lt 6000000 ] ||
+                die "$command of $format: $(($(<after) - $(<before))) bytes"
+        done
+    done
+}
+
 @test "parts of arrays, records and text are proven" {
     make_input 48000
     bpk pack -q --seal --dtype '<i4' --shape 120,100 --chunk-shape 25,30 --checksum none -o s.b2nd in
