@@ -352,9 +352,10 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 }
 
 /* So is a content that is not that of its identity. */
-static bool is_about_identity(const struct bpk_input *in)
+static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+	return args->identity ||
+	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
@@ -403,7 +404,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
 	if (rc != 0 && in->info != NULL &&
-	    !(found.intact && (is_about_seal(args, in) || is_about_identity(in))))
+	    !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
 		add_advice(args, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
