@@ -55,6 +55,7 @@ static int run(const struct bpk_input *in, const struct bpk_digest_options *opti
 		.writer = writer,
 		.check = true,
 		.decode = true,
+		.pace = options->pace,
 		.limits = options->limits,
 		.reader_memory = out == &bpk_leaves_writer ? 2 * LEAF : 0,
 		.progress = options->progress,

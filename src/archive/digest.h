@@ -18,6 +18,7 @@ struct bpk_digest_options {
 	 * the last may be shorter; false: the digest of all bytes in order. */
 	bool tree;
 	struct bpk_limits limits;
+	struct bpk_pace *pace; /* of the packed bytes that are fetched; NULL: no limit */
 	/* Called now and then, by one thread at a time; NULL: no progress is shown. */
 	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
 	void *progress_arg;

@@ -364,9 +364,10 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 }
 
 /* So is a content that is not that of its identity. */
-static bool is_about_identity(const struct bpk_input *in)
+static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+	return args->identity ||
+	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
 static const char *find_advice(const struct bpk_input *in, const struct findings *found)
@@ -456,7 +457,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
-	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(in))))
+	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
 		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
