@@ -6,7 +6,6 @@
 
 enum {
 	HALF = 32 << 20,   /* bytes of cells that are held, and as many of parity */
-	STRIPE = 4 << 10,  /* bytes of a cell that are worked on while they are in the cache */
 	CLOSED = 64 << 20, /* a segment of so many bytes stays as it is */
 	PIECE = 1 << 20,   /* bytes that are copied at a time */
 };
@@ -87,17 +86,15 @@ static int read_row(struct work *w, unsigned row, uint64_t group, size_t width, 
 /* Add nrows rows, the first of which is row, to the parity of width groups. */
 static void add_rows(struct work *w, unsigned row, size_t nrows, size_t width)
 {
-	const struct bpk_segment *s = w->segment;
-	size_t stripe = bpk_min_size(s->cell, STRIPE);
+	size_t line = width * w->segment->cell;
+	const uint8_t *cells[BPK_CODE_MAX];
 	uint8_t *out[BPK_CODE_MAX];
 
-	for (size_t at = 0; at < width * s->cell; at += stripe) {
-		for (unsigned j = 0; j < s->m; j++)
-			out[j] = w->side + j * width * s->cell + at;
-		for (size_t i = 0; i < nrows; i++)
-			bpk_code_add(&w->code, row + (unsigned)i,
-				     w->data + i * width * s->cell + at, out, stripe);
-	}
+	for (unsigned j = 0; j < w->segment->m; j++)
+		out[j] = w->side + j * line;
+	for (size_t i = 0; i < nrows; i++)
+		cells[i] = w->data + i * line;
+	bpk_code_add(&w->code, &(struct bpk_code_in){ row, (unsigned)nrows, cells }, out, line);
 }
 
 static int put_side(struct work *w, uint64_t group, size_t width, struct bpk_err *err)
