@@ -304,8 +304,9 @@ static size_t count_kept(const struct bpk_parity_change *change, uint64_t size)
 	return kept;
 }
 
+/* list: that of the files, which ends the tables. */
 static int plan(struct bpk_parity *parity, const struct bpk_parity_change *change, size_t kept,
-		uint64_t size, struct bpk_err *err)
+		uint64_t size, struct bpk_view list, struct bpk_err *err)
 {
 	uint64_t start = 0, tables;
 
@@ -317,13 +318,17 @@ static int plan(struct bpk_parity *parity, const struct bpk_parity_change *chang
 		start += parity->segments[i].size;
 	}
 	parity->nsegments = kept + (start < size);
+	parity->list_size = list.size;
 	parity->segments[kept].size = size - start;
 	if (start < size)
 		bpk_segment_choose(&parity->segments[kept], parity->share);
 	tables = bpk_side_place(parity);
 	if (tables == 0 && size > 0)
 		return bpk_fail(err, BPK_LIMIT, "is too large for parity");
-	return bpk_buf_resize(&parity->tables, tables, err);
+	if (bpk_buf_resize(&parity->tables, tables, err) != 0)
+		return -1;
+	bpk_copy(parity->tables.data + tables - list.size, list.data, list.size);
+	return 0;
 }
 
 static int make_segment(struct work *w, size_t number, size_t kept, struct bpk_err *err)
@@ -338,18 +343,23 @@ static int make_segment(struct work *w, size_t number, size_t kept, struct bpk_e
 	return rc;
 }
 
-int bpk_parity_make(struct bpk_source *archive, unsigned share,
-		    const struct bpk_parity_change *change, struct bpk_draft *draft,
+int bpk_parity_make(struct bpk_source *archive, const struct bpk_parity_files *files,
+		    unsigned share, const struct bpk_parity_change *change, struct bpk_draft *draft,
 		    struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(archive);
 	size_t kept = count_kept(change, size);
-	struct bpk_parity parity = { .share = share, .time = bpk_source_stat(archive)->st_mtim };
+	struct bpk_parity parity = { .share = share,
+				     .time = bpk_source_stat(archive)->st_mtim,
+				     .is_directory = files != NULL };
 	struct work all = {
 		.parity = &parity, .archive = archive, .change = change, .draft = draft
 	};
-	int rc = plan(&parity, change, kept, size, err);
+	struct bpk_buf list = { 0 };
+	int rc = files != NULL ? bpk_parity_files_put(files, &list, err) : 0;
 
+	if (rc == 0)
+		rc = plan(&parity, change, kept, size, bpk_buf_view(&list), err);
 	if (rc == 0)
 		rc = bpk_draft_reread(draft, err);
 	if (rc == 0)
@@ -363,5 +373,6 @@ int bpk_parity_make(struct bpk_source *archive, unsigned share,
 		rc = bpk_side_write(&parity, draft, err);
 	free(parity.segments);
 	bpk_buf_clear(&parity.tables);
+	bpk_buf_clear(&list);
 	return rc;
 }

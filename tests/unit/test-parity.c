@@ -207,7 +207,7 @@ static int make_side(struct made *made, unsigned share, const struct bpk_parity_
 
 	open_now(made);
 	assert_int_equal(bpk_draft_open(made->path, &options, &draft, err), 0);
-	if (bpk_parity_make(made->source, share, change, draft, err) != 0) {
+	if (bpk_parity_make(made->source, NULL, share, change, draft, err) != 0) {
 		bpk_draft_drop(draft);
 		return -1;
 	}
@@ -616,7 +616,7 @@ static void test_hostile_numbers(void **state)
 			memcpy(made.side, saved, made.side_size);
 		}
 	}
-	bpk_put_le32(made.side + 8, 2);
+	bpk_put_le32(made.side + 8, 3);
 	reseal(&made);
 	refuse_now(&made, BPK_UNSUPPORTED);
 	free(saved);
