@@ -293,3 +293,31 @@ current() {
         done
     done
 }
+
+@test "parity of a directory: an append that fails or is killed at any call leaves no parity that reverts it" {
+    need_strace
+    data field-f32 60000 raw
+    head -c 7000 raw >part
+    cat raw part >both
+    for format in $formats; do
+        rm -rf a first first.bpp
+        packed $format -z 4000 --parity 30%
+        mv a first && mv a.bpp first.bpp
+        for fault in error=EIO signal=KILL; do
+            for call in pwrite64 linkat renameat2 openat fsync; do
+                n=$((1 + ${#call} % 4))
+                rm -rf a && cp -a first a && cp first.bpp a.bpp
+                strace -f -o /dev/null -e inject=$call:$fault:when=$n+7 "$BPK" append -q a part 2>/dev/null || :
+                bpk repair -q --in-place a 2>"$err" || cat "$err"
+                bpk cat a >content
+                cmp -s content raw || same content both
+                status=0
+                bpk verify -q --heal a 2>"$err" || status=$?
+                [ $status -eq 0 ] || [ $status -eq 3 ] || die "status $status: $format $call $fault"
+                bpk cat a | cmp - content
+                quietly bpk parity a
+                quietly bpk verify a
+            done
+        done
+    done
+}
