@@ -1,5 +1,6 @@
 /* Raw bytes added behind an archive's content. Called by append, in rounds and at once. */
 #include "archive/chunks.h"
+#include "archive/keep_ident.h"
 #include "layout/layout.h"
 
 /* *is_array: the format records an array, or the content is an .npy file. */
@@ -84,11 +85,14 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 		       struct bpk_err *err)
 {
 	uint64_t short_size = bpk_archive_short_size(archive, packing->choice.chunk_size);
+	uint64_t raw_size = bpk_archive_info(archive)->raw_size;
 	struct bpk_source *parts[] = { NULL, source };
 	struct bpk_archive_batch batch = {
 		.name = name,
 		.first = kept_chunks(archive, short_size),
 		.packing = packing,
+		.packed = bpk_archive_ident_packed,
+		.packed_arg = archive,
 	};
 	struct bpk_buf last = { 0 }, sizes = { 0 };
 	int rc = read_last(archive, short_size, &last, &sizes, err);
@@ -96,6 +100,8 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 	batch.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&last), &parts[0], err) != 0)
 		rc = bpk_archive_subject(archive, err);
+	if (rc == 0)
+		rc = bpk_archive_ident_begin(archive, raw_size, raw_size - short_size, err);
 	if (rc == 0)
 		rc = append_joined(archive, parts, &batch, result, err);
 	bpk_source_close(parts[0]);

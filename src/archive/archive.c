@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "archive/chunks.h"
+#include "archive/keep_ident.h"
 
 /* ---- opening ---- */
 
@@ -52,6 +53,7 @@ static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
 
 void bpk_archive_close(struct bpk_archive *archive)
 {
+	bpk_archive_ident_close(archive);
 	if (archive->editor != NULL)
 		archive->format->editor->close(archive->editor);
 	archive->editor = NULL;
@@ -155,6 +157,8 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	    look(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
 	archive->was_array = bpk_archive_info(archive)->array.type != NULL;
+	if (bpk_archive_ident_open(archive, err) != 0)
+		return -1;
 	return bpk_archive_find_example(archive, err);
 }
 
@@ -175,7 +179,11 @@ static int commit_by(struct bpk_archive *archive, int (*commit)(void *editor, st
 
 int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
 {
-	return commit_by(archive, archive->format->editor->commit, err);
+	if (bpk_archive_ident_settle(archive, err) != 0 ||
+	    commit_by(archive, archive->format->editor->commit, err) != 0)
+		return -1;
+	bpk_archive_ident_settled(archive);
+	return 0;
 }
 
 int bpk_archive_compact(struct bpk_archive *archive, struct bpk_err *err)

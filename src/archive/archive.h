@@ -12,6 +12,7 @@
 #include "archive/content.h"
 #include "archive/digest.h"
 #include "archive/foreign.h"
+#include "archive/ident.h"
 #include "archive/input.h"
 #include "archive/statistics.h"
 #include "archive/trajectory.h"
@@ -50,6 +51,8 @@ struct bpk_archive_options {
 	void *hooks_arg;
 };
 
+struct bpk_archive_ident; /* archive/keep_ident.c */
+
 /* An archive being changed. Caller storage, valid when zeroed; for bpk_archive_close. */
 struct bpk_archive {
 	struct bpk_archive_options options;
@@ -61,6 +64,10 @@ struct bpk_archive {
 	bool rewritten;                  /* a commit put another file in its place */
 	bool was_array;                  /* its size agreed with its array when it was opened */
 	struct bpk_chunk_header example; /* of a chunk that shows how the archive is packed */
+	/* The record of its content's identity, which append and truncate continue, and other
+	 * changes of bytes remove; NULL: it has none. */
+	struct bpk_archive_ident *ident;
+	bool lost_ident; /* a commit removed it */
 };
 
 /*
@@ -124,6 +131,11 @@ int bpk_archive_overwrite(struct bpk_archive *archive, const struct bpk_overwrit
 
 /* Keep the first raw_size bytes, at most as many as there are, without committing. */
 int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err);
+
+/* Set the user's metadata to this text, without committing; the record of the identity is added to
+ * it. Fails with BPK_USAGE if it has such a record, or as the format's editor does. */
+int bpk_archive_set_metadata(struct bpk_archive *archive, struct bpk_buf *text,
+			     struct bpk_err *err);
 
 /* Make everything since the last commit permanent, all of it or nothing. */
 int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err);

@@ -138,6 +138,8 @@ int bpk_archive_run(struct bpk_archive *archive, const struct bpk_archive_batch 
 		.packing = batch->packing,
 		.first_sizes = batch->first_sizes,
 		.first_number = batch->first,
+		.packed = batch->packed,
+		.packed_arg = batch->packed_arg,
 	};
 	int rc = flow.in->open(&place, &options, &flow.reader, err);
 

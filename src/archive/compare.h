@@ -6,6 +6,7 @@
 #define BPK_ARCHIVE_COMPARE_H
 
 #include "archive/content.h"
+#include "archive/ident.h"
 #include "archive/number.h"
 #include "flow/flow.h"
 
@@ -38,6 +39,34 @@ struct bpk_compared {
  */
 int bpk_compare(struct bpk_input *const inputs[2], const struct bpk_compare_options *options,
 		struct bpk_compared *compared, struct bpk_err *err);
+
+/* ---- Trees ---- */
+
+/* Ranges of raw bytes, in ascending order. Valid when zeroed; must be cleared. */
+struct bpk_ident_range {
+	uint64_t start, end;
+};
+
+struct bpk_ident_ranges {
+	struct bpk_ident_range *all;
+	size_t count;
+};
+
+void bpk_ident_ranges_clear(struct bpk_ident_ranges *ranges);
+
+/* Find the ranges of nodes that differ in two trees, which get one level. Of contents of two sizes
+ * the last range has the common bytes behind the last common node, which may be equal. */
+int bpk_ident_compare(struct bpk_ident *a, struct bpk_ident *b, struct bpk_ident_ranges *ranges,
+		      struct bpk_err *err);
+
+/*
+ * bpk_compare by the trees of both contents, which are taken on their word: bytes under equal nodes
+ * are not read. *ranges, zeroed, are those of bpk_ident_compare. Fails with BPK_CORRUPT if a tree
+ * proves wrong, and with BPK_FAILED for an input that is read in sequence alone.
+ */
+int bpk_compare_trees(struct bpk_input *const inputs[2], struct bpk_ident *const trees[2],
+		      const struct bpk_compare_options *options, struct bpk_ident_ranges *ranges,
+		      struct bpk_compared *compared, struct bpk_err *err);
 
 /* ---- Numbers ---- */
 

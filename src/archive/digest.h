@@ -5,15 +5,16 @@
 #ifndef BPK_ARCHIVE_DIGEST_H
 #define BPK_ARCHIVE_DIGEST_H
 
+#include "archive/ident.h"
 #include "archive/input.h"
 #include "flow/flow.h"
 
 /* Bytes of a content's digest, which is SHA-256 either way; and of a leaf of its tree. */
-enum { BPK_DIGEST_SIZE = BPK_MERKLE_SIZE, BPK_DIGEST_LEAF = 1 << 20 };
+enum { BPK_DIGEST_SIZE = BPK_MERKLE_SIZE, BPK_DIGEST_LEAF = BPK_IDENT_LEAF };
 
 /* The caller's part in the work. */
 struct bpk_digest_options {
-	/* The root of the tree over leaves of BPK_DIGEST_LEAF bytes (checksum/merkle.h), of which
+	/* The root of the tree over leaves of BPK_DIGEST_LEAF bytes (archive/ident.h), of which
 	 * the last may be shorter; false: the digest of all bytes in order. */
 	bool tree;
 	struct bpk_limits limits;
@@ -32,5 +33,13 @@ struct bpk_digest_options {
  */
 int bpk_input_digest(struct bpk_input *in, const struct bpk_digest_options *options,
 		     uint8_t digest[BPK_DIGEST_SIZE], struct bpk_err *err);
+
+/* Find the whole tree in the same way; options->tree is not read. tree is zeroed, but for most and
+ * level, and the caller's to clear. */
+int bpk_input_identity(struct bpk_input *in, const struct bpk_digest_options *options,
+		       struct bpk_ident *tree, struct bpk_err *err);
+
+/* The output of a flow that unpacks all: its writer is a struct bpk_leaves. */
+extern const struct bpk_writer_ops bpk_leaves_writer;
 
 #endif

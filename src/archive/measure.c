@@ -1,13 +1,13 @@
 /*
  * Statistics of numbers that are in memory. Called by statistics.c.
  *
- * A batch of numbers is summed up in two passes: mean, then squared differences. Results are merged
- * by the update of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for
- * computing sample variances", 1979), in the order of the data.
+ * A batch of numbers is summed up in one pass, as differences from a guess of their mean, and in a
+ * second where the guess was bad. Results are merged by the update of Chan, Golub and LeVeque
+ * ("Updating formulae and a pairwise algorithm for computing sample variances", 1979), in the order
+ * of the data.
  */
 #include "archive/measure.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "archive/number.h"
@@ -108,50 +108,51 @@ void bpk_measure_merge(const struct bpk_scalar *type, const struct bpk_statistic
  * this size; number i goes into lane i modulo LANES. One sum would wait for each addition. Each set
  * of instructions adds in the same order, so results do not depend on the machine.
  */
-enum { LANES = 4, STEP = 2 * LANES, WIDTH = sizeof(double) };
+enum { LANES = 4, STEP = 2 * LANES };
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
-typedef int64_t masks __attribute__((vector_size(LANES * sizeof(int64_t))));
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Sums of differences from a mean, their squares, and extremes. */
-struct sums {
-	double sum, squares, min, max;
-};
-
-/* mask ? a : b, for each lane. A vector is no argument, since callers of other instruction sets
- * would pass it in other registers. */
-#define CHOOSE(mask, a, b) ((lanes)(((masks)(a) & (mask)) | ((masks)(b) & ~(mask))))
-
-/* Numbers that vectors are made of: as this machine has them, of any alignment. */
-enum form { DOUBLES, SINGLES, SIGNED, UNSIGNED, OTHERS };
+typedef int64_t wides __attribute__((vector_size(LANES * sizeof(int64_t))));
 typedef float singles __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* Integers without a sign are moved by 2^31 before and after: machines convert those with one. */
+/* Numbers that vectors are made of, as this machine has them, of any alignment. */
+enum form { DOUBLES, SINGLES, SIGNED, UNSIGNED, WIDE_SIGNED, WIDE_UNSIGNED, OTHERS };
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Integers without a sign are moved by 2^31 or 2^63 where only those with one are compared or
+ * converted. */
 #define HALF 2147483648.0
 
-/* The numbers from number i on. */
-INLINE void take_lanes(enum form form, const uint8_t *bytes, size_t i, lanes *out)
-{
-	singles narrow;
-	integers whole;
+/* Sums of differences from a guess of the mean, their squares, and extremes; those of integers of 8
+ * bytes as integers, too, those without a sign moved by 2^63. */
+struct sums {
+	double sum, squares, min, max;
+	int64_t least, greatest;
+};
 
-	if (form == DOUBLES) {
-		memcpy(out, bytes + i * WIDTH, sizeof *out);
-	} else if (form == SINGLES) {
-		memcpy(&narrow, bytes + i * sizeof(float), sizeof narrow);
-		*out = __builtin_convertvector(narrow, lanes);
-	} else {
-		memcpy(&whole, bytes + i * sizeof(int32_t), sizeof whole);
-		if (form == SIGNED)
-			*out = __builtin_convertvector(whole, lanes);
-		else
-			*out = __builtin_convertvector(whole ^ INT32_MIN, lanes) + HALF;
-	}
+/* Sums of each lane. */
+struct lane_sums {
+	lanes sum, squares, min, max;
+	wides least, greatest;
+};
+
+INLINE bool is_wide(enum form form)
+{
+	return form == WIDE_SIGNED || form == WIDE_UNSIGNED;
 }
 
-INLINE double take_one(enum form form, const uint8_t *bytes, size_t i)
+INLINE double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+INLINE double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Number i of the bytes. */
+INLINE double take_one(enum form form, const uint8_t *bytes, size_t i, int64_t *wide)
 {
 	double number;
 	float narrow;
@@ -165,153 +166,52 @@ INLINE double take_one(enum form form, const uint8_t *bytes, size_t i)
 		memcpy(&narrow, bytes + i * sizeof narrow, sizeof narrow);
 		return narrow;
 	}
+	if (is_wide(form)) {
+		memcpy(wide, bytes + i * sizeof *wide, sizeof *wide);
+		number = form == WIDE_SIGNED ? (double)*wide : (double)(uint64_t)*wide;
+		*wide ^= form == WIDE_SIGNED ? 0 : INT64_MIN;
+		return number;
+	}
 	memcpy(&whole, bytes + i * sizeof whole, sizeof whole);
 	return form == SIGNED ? whole : (whole ^ INT32_MIN) + HALF;
 }
 
-/* The sum of numbers, which are stored as doubles if they are of another form. */
-INLINE double sum_lanes(enum form form, const uint8_t *bytes, size_t count, double *numbers)
+INLINE void add_one(enum form form, const uint8_t *bytes, size_t i, double guess, struct sums *out)
 {
-	lanes a = { 0 }, b = { 0 }, next;
-	double rest = 0, one;
-	size_t i = 0;
-
-	for (; i + STEP <= count; i += STEP) {
-		take_lanes(form, bytes, i, &next);
-		a += next;
-		if (form != DOUBLES)
-			memcpy(numbers + i, &next, sizeof next);
-		take_lanes(form, bytes, i + LANES, &next);
-		b += next;
-		if (form != DOUBLES)
-			memcpy(numbers + i + LANES, &next, sizeof next);
-	}
-	for (; i < count; i++) {
-		one = take_one(form, bytes, i);
-		rest += one;
-		if (form != DOUBLES)
-			numbers[i] = one;
-	}
-	a += b;
-	return a[0] + a[1] + (a[2] + a[3]) + rest;
-}
-
-INLINE double sum_form(enum form form, const uint8_t *bytes, size_t count, double *numbers)
-{
-	switch (form) {
-	case SINGLES:
-		return sum_lanes(SINGLES, bytes, count, numbers);
-	case SIGNED:
-		return sum_lanes(SIGNED, bytes, count, numbers);
-	case UNSIGNED:
-		return sum_lanes(UNSIGNED, bytes, count, numbers);
-	default:
-		return sum_lanes(DOUBLES, bytes, count, numbers);
-	}
-}
-
-INLINE double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-INLINE double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-INLINE void add_one(double number, double mean, struct sums *out)
-{
-	double difference = number - mean;
+	int64_t wide = 0;
+	double number = take_one(form, bytes, i, &wide), difference = number - guess;
 
 	out->sum += difference;
 	out->squares += difference * difference;
 	out->min = smaller(number, out->min);
 	out->max = larger(number, out->max);
+	out->least = wide < out->least ? wide : out->least;
+	out->greatest = wide > out->greatest ? wide : out->greatest;
 }
 
-/* Lanes of sums. */
-struct lane_sums {
-	lanes sum, squares, min, max;
-};
+/* mask ? a : b, for each lane. A vector is no argument, since callers of other instruction sets
+ * would pass it in other registers. */
+#define CHOOSE(type, mask, a, b) ((type)(((wides)(a) & (mask)) | ((wides)(b) & ~(mask))))
 
-INLINE void add_lanes(const uint8_t *numbers, size_t i, const lanes *means, struct lane_sums *out)
-{
-	lanes next, difference;
+/* The code that adds, for each set of instructions. */
+typedef void measure_fn(enum form form, const uint8_t *bytes, size_t count, double guess,
+			struct sums *out);
 
-	take_lanes(DOUBLES, numbers, i, &next);
-	difference = next - *means;
-	out->sum += difference;
-	out->squares += difference * difference;
-	out->min = CHOOSE(next < out->min, next, out->min);
-	out->max = CHOOSE(next > out->max, next, out->max);
-}
-
-/* Sums of doubles, of any alignment: at least one, and no NaN. */
-INLINE void measure_lanes(const uint8_t *numbers, size_t count, double mean, struct sums *out)
-{
-	const double one = take_one(DOUBLES, numbers, 0);
-	const lanes means = { mean, mean, mean, mean }, first = { one, one, one, one };
-	struct lane_sums a = { { 0 }, { 0 }, first, first }, b = a;
-	size_t i = 0;
-
-	for (; i + STEP <= count; i += STEP) {
-		add_lanes(numbers, i, &means, &a);
-		add_lanes(numbers, i + LANES, &means, &b);
-	}
-	a.sum += b.sum;
-	a.squares += b.squares;
-	*out = (struct sums){ .min = one, .max = one };
-	for (unsigned k = 0; k < LANES; k++) {
-		out->sum += a.sum[k];
-		out->squares += a.squares[k];
-		out->min = smaller(out->min, smaller(a.min[k], b.min[k]));
-		out->max = larger(out->max, larger(a.max[k], b.max[k]));
-	}
-	for (; i < count; i++)
-		add_one(take_one(DOUBLES, numbers, i), mean, out);
-}
-
-/* The same code for a set of instructions. */
-struct kernel {
-	double (*sum)(enum form form, const uint8_t *bytes, size_t count, double *numbers);
-	void (*measure)(const uint8_t *numbers, size_t count, double mean, struct sums *out);
-};
-
-static double sum_anywhere(enum form form, const uint8_t *bytes, size_t count, double *numbers)
-{
-	return sum_form(form, bytes, count, numbers);
-}
-
-static void measure_anywhere(const uint8_t *numbers, size_t count, double mean, struct sums *out)
-{
-	measure_lanes(numbers, count, mean, out);
-}
+#define SET(name) name##_anywhere
+#define TARGET
+#define SMALLER(a, b) CHOOSE(lanes, (a) < (b), a, b)
+#define LARGER(a, b)  CHOOSE(lanes, (a) > (b), a, b)
+#include "archive/measure_lanes.h"
 
 #if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2")))
-
-AVX2 static double sum_avx2(enum form form, const uint8_t *bytes, size_t count, double *numbers)
-{
-	return sum_form(form, bytes, count, numbers);
-}
-
-AVX2 static void measure_avx2(const uint8_t *numbers, size_t count, double mean, struct sums *out)
-{
-	measure_lanes(numbers, count, mean, out);
-}
+#define SET(name)     name##_avx2
+#define TARGET        __attribute__((target("avx2")))
+#define SMALLER(a, b) __builtin_ia32_minpd256(a, b) /* b of two that are equal */
+#define LARGER(a, b)  __builtin_ia32_maxpd256(a, b)
+#include "archive/measure_lanes.h"
 #else
-#define sum_avx2     sum_anywhere
 #define measure_avx2 measure_anywhere
 #endif
-
-static const struct kernel *choose_kernel(void)
-{
-	static const struct kernel anywhere = { sum_anywhere, measure_anywhere };
-	static const struct kernel avx2 = { sum_avx2, measure_avx2 };
-
-	return bpk_cpu_has(BPK_SIMD_AVX2) ? &avx2 : &anywhere;
-}
 
 /* ---- A batch of numbers ---- */
 
@@ -331,120 +231,158 @@ static size_t keep_finite(double *numbers, size_t count, struct bpk_statistics *
 	return kept;
 }
 
-/* sum is that of the differences from the mean, which is rounded. It corrects the mean where it is
- * more than the differences themselves lost. */
-static void correct(size_t count, double sum, struct bpk_statistics *out)
+/* The mean is guess, and the mean of the differences from it. */
+static void set_mean(const struct sums *sums, size_t count, double guess,
+		     struct bpk_statistics *out)
 {
-	double rest = sum / (double)count;
-	double below = out->mean - out->min, above = out->max - out->mean;
-	double lost = DBL_EPSILON * (below > above ? below : above);
+	double rest = sums->sum / (double)count;
 
-	if (!isfinite(out->squares) || (rest <= lost && rest >= -lost))
+	out->mean = guess;
+	out->rest = 0;
+	out->squares = sums->squares;
+	if (!isfinite(rest) || !isfinite(sums->squares))
 		return;
-	out->rest = rest;
-	out->squares -= sum * rest;
+	move_mean(out, rest);
+	out->squares -= sums->sum * rest;
 	if (out->squares < 0)
 		out->squares = 0; /* by rounding */
 }
 
-/* The extremes of integers of up to 4 bytes are exact as doubles. */
-static void measure_integers(const struct bpk_scalar *type, const uint64_t *bits, size_t count,
-			     struct bpk_statistics *out)
+/* A guess is bad if most of the squares come from its distance to the mean: then what remains of
+ * them has lost digits. */
+static bool is_bad_guess(const struct sums *sums, const struct bpk_statistics *found)
 {
-	uint64_t least = UINT64_MAX, greatest = 0;
+	enum { TIMES = 16 };
 
-	if (type->item_size < 8) {
-		out->least = (uint64_t)(int64_t)out->min;
-		out->greatest = (uint64_t)(int64_t)out->max;
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		least = bpk_min_u64(least, rank(type, bits[i]));
-		greatest = bpk_max_u64(greatest, rank(type, bits[i]));
-	}
-	out->least = rank(type, least); /* its own inverse */
-	out->greatest = rank(type, greatest);
+	return isfinite(sums->squares) && found->squares < sums->squares / TIMES;
 }
 
-static void measure_finite(const struct kernel *kernel, const uint8_t *numbers, size_t count,
-			   double mean, struct bpk_statistics *out)
+/* Measure numbers that are finite, as is their sum. Returns false if they are not. */
+static bool measure_finite(enum form form, const uint8_t *bytes, size_t count, double guess,
+			   struct bpk_statistics *out)
 {
+	measure_fn *measure = bpk_cpu_has(BPK_SIMD_AVX2) ? measure_avx2 : measure_anywhere;
+	uint64_t moved = form == WIDE_UNSIGNED ? UINT64_C(1) << 63 : 0;
 	struct sums sums;
 
-	kernel->measure(numbers, count, mean, &sums);
+	measure(form, bytes, count, guess, &sums);
+	set_mean(&sums, count, guess, out);
+	if (isfinite(sums.sum) && is_bad_guess(&sums, out)) {
+		guess = out->mean;
+		measure(form, bytes, count, guess, &sums);
+		set_mean(&sums, count, guess, out);
+	}
 	out->nfinite = count;
-	out->mean = mean;
-	out->squares = sums.squares;
 	out->min = sums.min;
 	out->max = sums.max;
-	correct(count, sums.sum, out);
+	out->least = (uint64_t)sums.least ^ moved;
+	out->greatest = (uint64_t)sums.greatest ^ moved;
+	return isfinite(sums.sum);
 }
 
-/* Without overflow where the mean itself is a double. */
-static double mean_of(const double *numbers, size_t count, double sum)
+/* The mean, without overflow where it is itself a double. */
+static double mean_of(const double *numbers, size_t count)
 {
 	double mean = 0;
 
-	if (isfinite(sum))
-		return sum / (double)count;
 	for (size_t i = 0; i < count; i++)
 		mean += numbers[i] / (double)count;
 	return mean;
 }
 
+/* Take the numbers of a batch as doubles. */
+static void take_doubles(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
+			 double *numbers)
+{
+	uint64_t bits[BATCH];
+
+	bpk_number_take_bits(type, bytes, count, bits);
+	bpk_number_of_bits(type, bits, count, numbers);
+}
+
 /* Numbers of which some are not finite, or too large to be added. */
-static void measure_some(const struct kernel *kernel, double *numbers, size_t count,
+static void measure_some(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
 			 struct bpk_statistics *out)
 {
-	const uint8_t *bytes = (const uint8_t *)numbers;
-	size_t finite = keep_finite(numbers, count, out);
+	double numbers[BATCH];
+	size_t finite;
 
+	*out = (struct bpk_statistics){ .count = count };
+	take_doubles(type, bytes, count, numbers);
+	finite = keep_finite(numbers, count, out);
 	if (finite > 0)
-		measure_finite(kernel, bytes, finite,
-			       mean_of(numbers, finite, kernel->sum(DOUBLES, bytes, finite, NULL)),
-			       out);
+		(void)measure_finite(DOUBLES, (const uint8_t *)numbers, finite,
+				     mean_of(numbers, finite), out);
 }
 
 static enum form form_of(const struct bpk_scalar *type)
 {
 	bool is_integer = bpk_number_is_integer(type);
 
-	if (type->item_size == 8 && !is_integer && bpk_number_is_native(type))
-		return DOUBLES;
-	if (type->item_size != 4 || !bpk_number_is_native(type))
-		return OTHERS;
-	return !is_integer ? SINGLES : type->kind == 'i' ? SIGNED : UNSIGNED;
+	if (type->item_size == 8)
+		return !is_integer ? DOUBLES : type->kind == 'i' ? WIDE_SIGNED : WIDE_UNSIGNED;
+	if (type->item_size == 4)
+		return !is_integer ? SINGLES : type->kind == 'i' ? SIGNED : UNSIGNED;
+	return OTHERS;
 }
 
-static void measure_batch(const struct kernel *kernel, const struct bpk_scalar *type,
-			  const uint8_t *bytes, size_t count, struct bpk_statistics *out)
+/* A batch in another form. */
+union room {
+	double doubles[BATCH];
+	uint64_t wide[BATCH];
+	uint32_t narrow[BATCH];
+};
+
+/* Reverse the bytes of numbers of 4 or 8 bytes. */
+static void swap(const uint8_t *bytes, uint32_t size, size_t count, union room *room)
 {
-	enum form form = form_of(type);
-	uint64_t bits[BATCH];
-	double numbers[BATCH], sum;
-	const uint8_t *doubles = form == DOUBLES ? bytes : (const uint8_t *)numbers;
+	memcpy(room, bytes, count * size);
+	if (size == sizeof *room->wide)
+		for (size_t i = 0; i < count; i++)
+			room->wide[i] = __builtin_bswap64(room->wide[i]);
+	else
+		for (size_t i = 0; i < count; i++)
+			room->narrow[i] = __builtin_bswap32(room->narrow[i]);
+}
+
+/* Bring a batch into a form that is measured, in room if necessary. */
+static const uint8_t *bring(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
+			    union room *room, enum form *form)
+{
+	*form = form_of(type);
+	if (*form == OTHERS) {
+		take_doubles(type, bytes, count, room->doubles);
+		*form = DOUBLES;
+	} else if (bpk_number_is_native(type)) {
+		return bytes;
+	} else {
+		swap(bytes, type->item_size, count, room);
+	}
+	return (const uint8_t *)room;
+}
+
+static void measure_batch(const struct bpk_scalar *type, const uint8_t *bytes, size_t count,
+			  struct bpk_statistics *out)
+{
+	union room room;
+	enum form form;
+	const uint8_t *numbers = bring(type, bytes, count, &room, &form);
+	int64_t wide;
+	double guess;
 
 	out->count = count;
-	if (form == OTHERS) {
-		bpk_number_take_bits(type, bytes, count, bits);
-		bpk_number_of_bits(type, bits, count, numbers);
-		sum = kernel->sum(DOUBLES, doubles, count, NULL);
-	} else {
-		sum = kernel->sum(form, bytes, count, numbers);
+	guess = take_one(form, numbers, 0, &wide) / 2 +
+		take_one(form, numbers, count - 1, &wide) / 2;
+	if (!measure_finite(form, numbers, count, guess, out))
+		measure_some(type, bytes, count, out);
+	if (bpk_number_is_integer(type) && !is_wide(form)) { /* doubles are exact */
+		out->least = (uint64_t)(int64_t)out->min;
+		out->greatest = (uint64_t)(int64_t)out->max;
 	}
-	if (isfinite(sum)) { /* all are */
-		measure_finite(kernel, doubles, count, sum / (double)count, out);
-	} else {
-		memmove(numbers, doubles, count * sizeof *numbers);
-		measure_some(kernel, numbers, count, out);
-	}
-	if (bpk_number_is_integer(type))
-		measure_integers(type, bits, count, out);
 }
 
 void bpk_measure(const struct bpk_scalar *type, struct bpk_view bytes, struct bpk_statistics *found)
 {
-	const struct kernel *kernel = choose_kernel();
 	size_t left = bytes.size / type->item_size, count;
 	const uint8_t *at = bytes.data;
 
@@ -452,7 +390,7 @@ void bpk_measure(const struct bpk_scalar *type, struct bpk_view bytes, struct bp
 		struct bpk_statistics batch = { 0 };
 
 		count = bpk_min_size(left, BATCH);
-		measure_batch(kernel, type, at, count, &batch);
+		measure_batch(type, at, count, &batch);
 		bpk_measure_merge(type, &batch, found);
 	}
 }

@@ -1,6 +1,6 @@
 /* Raw bytes of an archive, overwritten chunk by chunk. Called by write, and by a following that
  * mends. */
-#include "archive/chunks.h"
+#include "archive/keep_ident.h"
 
 #include <inttypes.h>
 
@@ -141,6 +141,7 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 	struct bpk_flow_result result;
 	int rc = patch_make(archive, alike, o->at, bytes, &patch, err);
 
+	bpk_archive_ident_drop(archive);
 	batch.source = patch.whole;
 	if (rc == 0)
 		rc = bpk_archive_block_sizes(archive, &alike->first, &sizes, err);

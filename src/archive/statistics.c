@@ -272,7 +272,7 @@ int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item
 	if (count_jobs(&run, &line.count, err) != 0)
 		return -1;
 	line.threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line.count));
-	line.nplaces = 2 * line.threads;
+	line.nplaces = line.threads > 1 ? 2 * line.threads : 1;
 	pthread_rwlock_init(&run.tables, NULL);
 	rc = run_jobs(&run, &line, err);
 	pthread_rwlock_destroy(&run.tables);

@@ -1,5 +1,5 @@
 /* An archive cut short. Called by bpk truncate. */
-#include "archive/chunks.h"
+#include "archive/keep_ident.h"
 
 /* Replace a chunk, and all behind it, by a chunk of its first size bytes, with its recipe. */
 static int put_shortened(struct bpk_archive *archive, const struct bpk_archive_chunk *chunk,
@@ -14,6 +14,8 @@ static int put_shortened(struct bpk_archive *archive, const struct bpk_archive_c
 		.raw_size = size,
 		.first = chunk->number,
 		.packing = &packing,
+		.packed = bpk_archive_ident_packed,
+		.packed_arg = archive,
 	};
 	struct bpk_buf kept = { 0 }, sizes = { 0 };
 	struct bpk_flow_result result;
@@ -40,7 +42,8 @@ int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct 
 
 	if (raw_size == bpk_archive_info(archive)->raw_size)
 		return 0;
-	if (bpk_archive_find(archive, raw_size, &chunk, err) != 0)
+	if (bpk_archive_find(archive, raw_size, &chunk, err) != 0 ||
+	    bpk_archive_ident_begin(archive, raw_size, chunk.start, err) != 0)
 		return -1;
 	/* an empty archive keeps one empty chunk */
 	if (raw_size > 0 && chunk.start == raw_size)

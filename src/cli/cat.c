@@ -4,6 +4,7 @@
 
 #include "cli/content.h"
 #include "cli/report.h"
+#include "cli/seal.h"
 
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
@@ -67,6 +68,23 @@ static const struct bpk_opt opt_native = {
 	.help = "write the numbers of an array in this machine's byte order",
 };
 
+static const struct bpk_opt opt_prove = {
+	.name = "prove",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, prove),
+	.help = "write only bytes that the seal of the archive proves",
+	.more = "The archive must have a seal (pack --seal). A chunk that is not the sealed one is "
+		"damage, and none of its bytes are written.",
+};
+
+static const struct bpk_opt opt_root = {
+	.name = "root",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_cat_args, root),
+	.metavar = "HEX",
+	.help = "with --prove: fail unless the root of the seal is HEX",
+	.more = "HEX is what verify --print-root printed. Without it a new seal by somebody else "
+		"proves as much.",
+};
+
 static const struct bpk_opt opt_force = {
 	.letter = 'f',
 	.name = "force",
@@ -86,6 +104,8 @@ static const struct bpk_opt *const rows[] = {
 	&opt_number_format,
 	&opt_header,
 	&opt_native,
+	&opt_prove,
+	&opt_root,
 	&bpk_opt_format_read,
 	&bpk_opt_no_check,
 	&bpk_opt_no_marker,
@@ -148,7 +168,11 @@ static int check_usage(const struct bpk_cat_args *args, struct bpk_err *err)
 	if (args->bytes.given && bpk_cat_converts(args))
 		return bpk_fail(err, BPK_USAGE, "only one of --bytes and %s can be given",
 				args->rows.text ? "--text" : "--native");
-	if (bpk_rows_check(&args->rows, err) != 0)
+	if (args->prove && args->shared.no_check)
+		return bpk_fail(err, BPK_USAGE, "only one of --prove and --no-check can be given");
+	if (args->root != NULL && !args->prove)
+		return bpk_fail(err, BPK_USAGE, "--root needs --prove");
+	if (bpk_seal_check_digits(args->root, err) != 0 || bpk_rows_check(&args->rows, err) != 0)
 		return -1;
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }

@@ -13,6 +13,8 @@ struct bpk_cat_args {
 	struct bpk_opt_range bytes, items;
 	struct bpk_opt_slice slice;
 	struct bpk_rows_args rows;
+	bool prove;
+	const char *root; /* 64 hexadecimal digits, or NULL */
 };
 
 /* True if numbers are converted, and no bytes are written as they lie. */

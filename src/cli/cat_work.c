@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "cli/content.h"
+#include "cli/seal.h"
 #include "cli/slice.h"
 
 bool bpk_cat_converts(const struct bpk_cat_args *args)
@@ -43,6 +44,33 @@ static int begin_rows(struct bpk_rows *numbers, const struct bpk_input *in,
 	if (numbers == NULL || bpk_rows_begin(numbers, &item, slice, skipped, err) == 0)
 		return 0;
 	return bpk_input_subject(in, err);
+}
+
+/* ---- proofs ---- */
+
+/* With --prove: have the reader fetch no chunk but those from first to end - 1, as they were
+ * sealed. */
+static int prove(const struct bpk_cat_args *args, const struct bpk_input *in, uint64_t first,
+		 uint64_t end, struct bpk_err *err)
+{
+	if (!args->prove)
+		return 0;
+	if (bpk_seal_expect(&in->info->seal, args->root, err) != 0)
+		return bpk_input_subject(in, err);
+	if (!bpk_input_can_locate(in))
+		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
+	else if (in->format->reader->prove(in->reader, first, end, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+/* Where sizes differ, those of all chunks before tell where a range begins. */
+static int prove_range(const struct bpk_cat_args *args, const struct bpk_input *in,
+		       const struct bpk_plan *plan, struct bpk_err *err)
+{
+	uint64_t end = plan->count == BPK_UNKNOWN ? BPK_UNKNOWN : plan->first + plan->count;
+
+	return prove(args, in, plan->chunk_size == BPK_UNKNOWN ? 0 : plan->first, end, err);
 }
 
 /* ---- the work ---- */
@@ -143,7 +171,8 @@ static int write_range(const struct bpk_cat_args *args, struct bpk_transfer *tra
 	transfer->may_end_early = !whole && (info.raw_size == BPK_UNKNOWN || args->items.is_index);
 	info.raw_size =
 		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
-	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
+	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0 ||
+	    (!args->slice.given && prove_range(args, transfer->in, &flow.plan, err) != 0))
 		return -1;
 	/* a bound is not a range that the user gave */
 	transfer->may_end_early = transfer->may_end_early ||
@@ -160,7 +189,7 @@ static int write_range(const struct bpk_cat_args *args, struct bpk_transfer *tra
 	}
 	if (from_end)
 		rc = check_end(transfer->in, err);
-	else if (whole)
+	else if (whole && !args->prove)
 		rc = bpk_input_account(transfer->in, err);
 	else
 		rc = bpk_input_account_part(transfer->in, &args->shared, err);
@@ -359,10 +388,15 @@ static int write_array(const struct bpk_cat_args *args, struct bpk_transfer *tra
 
 	if (args->shared.pick.name != NULL || (bpk_cat_wants_arrays(args) && array == NULL)) {
 		if (!args->items.given)
-			return write_content(args, transfer, numbers, err);
+			return prove(args, transfer->in, 0, BPK_UNKNOWN, err) != 0
+				       ? -1
+				       : write_content(args, transfer, numbers, err);
 		bpk_fail(err, BPK_FAILED, "records no array, whose items --items could count");
 		return bpk_input_subject(transfer->in, err);
 	}
+	if ((args->slice.given || (numbers != NULL && needs_turn(args, array))) &&
+	    prove(args, transfer->in, 0, BPK_UNKNOWN, err) != 0)
+		return -1;
 	if (args->slice.given)
 		return write_slice(args, transfer, numbers, err);
 	if (numbers != NULL && needs_turn(args, array))

@@ -16,10 +16,11 @@
 
 /* In the order in which files are checked: kinds that are equal in turn stand together. */
 enum bpk_check_kind {
-	BPK_CHECK_BAD,   /* damaged, or not to be read */
-	BPK_CHECK_NEW,   /* never checked, or changed since */
-	BPK_CHECK_GOOD,  /* as it should be */
-	BPK_CHECK_OTHER, /* no archive */
+	BPK_CHECK_BAD,     /* damaged, or not to be read */
+	BPK_CHECK_NEW,     /* never checked, or no archive at its last check and changed since */
+	BPK_CHECK_CHANGED, /* an archive at its last check, and changed since */
+	BPK_CHECK_GOOD,    /* as it should be */
+	BPK_CHECK_OTHER,   /* no archive */
 };
 
 struct bpk_check {
@@ -29,6 +30,7 @@ struct bpk_check {
 	uint64_t last;        /* time of the last check; 0: never */
 	uint64_t size, mtime; /* of the file before that check; 0 for a URL or a pipe */
 	size_t number;        /* of the file in this run, SIZE_MAX: it is none of it; not kept */
+	bool rewritten;       /* size or mtime differ from those of the last check; not kept */
 };
 
 /* Valid when zeroed. */

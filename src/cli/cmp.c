@@ -21,6 +21,14 @@ static const struct bpk_opt opt_tolerance = {
 		"without arrays are compared byte by byte.",
 };
 
+static const struct bpk_opt opt_recorded = {
+	.name = "recorded",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cmp_args, recorded),
+	.help = "believe the identities that A and B record, and read only what differs in them",
+	.more = "pack --identity records them; one that records none is read. -v lists the ranges. "
+		"Without this option a record counts for nothing, and bytes are compared.",
+};
+
 static const struct bpk_opt opt_dtype = {
 	.name = "dtype",
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_cmp_args, dtype_text),
@@ -38,25 +46,11 @@ static const struct bpk_opt opt_quiet = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_name,
-	&bpk_opt_frames,
-	&bpk_opt_no_defaults,
-	&opt_tolerance,
-	&opt_dtype,
-	&bpk_opt_recursive,
-	&bpk_opt_include,
-	&bpk_opt_exclude,
-	&bpk_opt_shard,
-	&bpk_opt_no_marker,
-	BPK_OPTS_REMOTE,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&bpk_opt_name,     &bpk_opt_frames,       &bpk_opt_no_defaults, &opt_tolerance,
+	&opt_dtype,        &opt_recorded,         &bpk_opt_recursive,   &bpk_opt_include,
+	&bpk_opt_exclude,  &bpk_opt_shard,        &bpk_opt_no_marker,   BPK_OPTS_REMOTE,
+	&bpk_opt_threads,  &bpk_opt_memory_limit, &opt_quiet,           &bpk_opt_verbose,
+	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
 static const struct bpk_cmp_args defaults;
@@ -117,6 +111,12 @@ static int check_usage(struct bpk_cmp_args *args, char **operands, size_t count,
 	if (bpk_input_check_operands(operands, count, err) != 0 ||
 	    bpk_pick_check(&args->shared.pick, NULL, err) != 0)
 		return -1;
+	if (args->recorded && (args->tolerance_text != NULL || args->shared.pick.name != NULL))
+		return bpk_fail(err, BPK_USAGE,
+				"--recorded compares whole contents, without --name and "
+				"--tolerance");
+	if (args->recorded && bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE, "--recorded is bpk's alone, not bpk-mpi's");
 	if (!tree->recursive &&
 	    (tree->share.count > 0 || tree->include.count > 0 || tree->exclude.count > 0))
 		return bpk_fail(err, BPK_USAGE,

@@ -1,7 +1,7 @@
 /*
  * bpk cmp: cmp.c reads the command line, cmp_tree.c compares two trees, cmp_work.c two inputs,
- * cmp_arrays.c the arrays inside them, and cmp_show.c prints the difference. For the main thread
- * alone.
+ * cmp_arrays.c the arrays inside them, cmp_recorded.c the recorded identities, and cmp_show.c
+ * prints the difference. For the main thread alone.
  */
 #ifndef BPK_CLI_CMP_H
 #define BPK_CLI_CMP_H
@@ -11,6 +11,7 @@
 
 struct bpk_cmp_args {
 	struct bpk_shared shared;
+	bool recorded;
 	const char *tolerance_text;
 	const char *dtype_text;
 	struct bpk_tolerance tolerance; /* of the text */
@@ -40,6 +41,9 @@ void bpk_cmp_trees(const struct bpk_cmp_args *args, const char *a, const char *b
 /* Compare the arrays that the options name, or all numbers. Both inputs are read. *known is false
  * for files of a tree in which no arrays are known: they are not compared. */
 int bpk_cmp_arrays(struct bpk_cmp *cmp, bool *known, struct bpk_err *err);
+
+/* Compare the contents by the trees that they record. */
+int bpk_cmp_recorded(struct bpk_cmp *cmp, struct bpk_err *err);
 
 /* Find the array that holds the byte which differs, and its item. */
 void bpk_cmp_locate(struct bpk_cmp *cmp);

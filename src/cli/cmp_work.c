@@ -45,8 +45,8 @@ static int compare_contents(struct bpk_cmp *cmp, struct bpk_err *err)
 /* All reads were of one state, and an input that was read to its end is accounted for. */
 static int settle(struct bpk_cmp *cmp, struct bpk_err *err)
 {
-	bool whole =
-		!cmp->differ && cmp->offset == BPK_UNKNOWN && cmp->args->shared.pick.name == NULL;
+	bool whole = !cmp->differ && cmp->offset == BPK_UNKNOWN &&
+		     cmp->args->shared.pick.name == NULL && !cmp->args->recorded;
 
 	for (int i = 0; i < 2; i++) {
 		struct bpk_input *in = &cmp->in[i];
@@ -80,7 +80,7 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 		return -1;
 	if (!known) {
 		cmp->largest = -1;
-		if (compare_contents(cmp, err) != 0)
+		if ((args->recorded ? bpk_cmp_recorded : compare_contents)(cmp, err) != 0)
 			return -1;
 	}
 	return settle(cmp, err);

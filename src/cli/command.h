@@ -95,9 +95,10 @@ struct bpk_main_args {
 	const char *resume; /* the file of the operands that are done; NULL: none */
 };
 
-/* A letter that is an option of a like program, and what to write instead. */
+/* An option of a like program, and the words to use instead. */
 struct bpk_foreign {
 	char letter;
+	const char *name; /* the long one, or NULL */
 	const char *instead;
 };
 
@@ -146,8 +147,8 @@ extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_comman
 	bpk_command_cmp, bpk_command_info, bpk_command_ls, bpk_command_plot, bpk_command_verify,
 	bpk_command_sum, bpk_command_append, bpk_command_truncate, bpk_command_write,
 	bpk_command_meta, bpk_command_convert, bpk_command_convert_to_chunked, bpk_command_tar,
-	bpk_command_repair, bpk_command_parity, bpk_command_bench, bpk_command_help,
-	bpk_command_version;
+	bpk_command_repair, bpk_command_parity, bpk_command_seal, bpk_command_bench,
+	bpk_command_help, bpk_command_version;
 
 /* By name; NULL if not found. */
 const struct bpk_command *bpk_command_find(const char *name);

@@ -40,10 +40,10 @@ static const struct bpk_opt *const main_rows[] = { &bpk_opt_help, &opt_version, 
 static const struct bpk_main_args main_defaults;
 
 static const struct bpk_foreign foreign[] = {
-	{ 'd', "'bpk unpack' restores FILE" },
-	{ 't', "'bpk verify' tests FILE" },
-	{ 'l', "'bpk info' shows FILE" },
-	{ 'x', "'bpk tar -x' extracts" },
+	{ 'd', "decompress", "'bpk unpack' restores FILE" },
+	{ 't', "test", "'bpk verify' tests FILE" },
+	{ 'l', "list", "'bpk info' shows FILE" },
+	{ 'x', "extract", "'bpk tar -x' extracts" },
 	{ 0 },
 };
 
@@ -101,6 +101,7 @@ const struct bpk_command *const bpk_commands[] = {
 	&bpk_command_tar,
 	&bpk_command_repair,
 	&bpk_command_parity,
+	&bpk_command_seal,
 	&bpk_command_bench,
 	&bpk_command_help,
 	&bpk_command_version,

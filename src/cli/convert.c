@@ -173,6 +173,7 @@ static void run(const char *command, const struct bpk_args *args, bool retune,
 	bpk_record_settle(&c.shared, c.path);
 	bpk_transfer_clear(&c.transfer);
 	bpk_buf_clear(&c.packing.choice.why);
+	bpk_ident_less_clear(&c.less);
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);
 }

@@ -27,6 +27,8 @@ struct bpk_convert {
 	struct bpk_transfer transfer;
 	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
+	struct bpk_ident_less less;   /* metadata without an identity that is not the result's */
+	bool loses_ident;             /* which there was */
 };
 
 /*

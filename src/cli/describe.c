@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/identity.h"
 #include "cli/report.h"
 #include "cli/seal.h"
 #include "cli/text.h"
@@ -210,13 +211,28 @@ static void print_layers(const struct bpk_info *info)
 	putchar('\n');
 }
 
+/* False, which is said, if the user has none. */
+static bool print_users_metadata(const struct bpk_info *info)
+{
+	struct bpk_buf text = { 0 };
+	struct bpk_err err = { 0 };
+	bool has;
+
+	if (bpk_identity_users(info, &text, &err) != 0)
+		bpk_report(NULL, &err);
+	has = text.size > 0;
+	if (has)
+		print_metadata(bpk_buf_view(&text));
+	else
+		print_field("metadata", "none");
+	bpk_buf_clear(&text);
+	return has;
+}
+
 static void print_metadata_fields(const struct bpk_info *info)
 {
-	if (!info->metadata.given) {
-		print_field("metadata", "none");
+	if (!print_users_metadata(info))
 		return;
-	}
-	print_metadata(info->metadata.text);
 	if (info->metadata.stored_size != BPK_UNKNOWN)
 		print_size("  stored in", info->metadata.stored_size);
 	if (info->metadata.room != BPK_UNKNOWN)
@@ -302,6 +318,17 @@ static void print_first_chunk(const struct bpk_info *info)
 	print_field("split blocks", header->split ? "yes" : "no");
 }
 
+static void print_identity(const struct bpk_info *info)
+{
+	char text[BPK_IDENTITY_TEXT];
+	struct bpk_err err = { 0 };
+
+	if (bpk_identity_print(info, bpk_describe_raw_size(info), text, &err) != 0)
+		bpk_report(NULL, &err);
+	if (text[0] != '\0')
+		print_field("identity", text);
+}
+
 void bpk_describe_fields(const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
@@ -343,6 +370,7 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_count("append space", info->chunks.append_space);
 	print_metadata_fields(info);
 	print_seal(info);
+	print_identity(info);
 	if (info->pending)
 		print_field("pending", "a writer died; this is what it had committed before");
 }

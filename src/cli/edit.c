@@ -165,6 +165,9 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 
 void bpk_edited_close(struct bpk_edited *edited)
 {
+	if (edited->archive.lost_ident && !edited->args->shared.quiet)
+		bpk_note(edited->archive.path,
+			 "its recorded identity is no longer that of its content, and was removed");
 	bpk_archive_close(&edited->archive);
 	if (edited->args != NULL)
 		bpk_renewal_end(&edited->renewal, &edited->args->shared);

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/content.h"
 #include "cli/describe.h"
+#include "cli/identity.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -207,20 +208,24 @@ static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err
 
 /* ---- one archive ---- */
 
-static void record_metadata(const struct bpk_info *info)
+static int record_metadata(const struct bpk_info *info, struct bpk_err *err)
 {
-	bool has = info->metadata.given;
+	struct bpk_buf text = { 0 };
+	int rc = bpk_identity_users(info, &text, err);
+	bool has = text.size > 0;
 
 	if (has)
-		bpk_record_bytes("metadata", info->metadata.text);
+		bpk_record_bytes("metadata", bpk_buf_view(&text));
 	else
 		bpk_record_text("metadata", NULL);
+	bpk_buf_clear(&text);
 	bpk_record_u64("metadata_stored_size", has ? info->metadata.stored_size : BPK_UNKNOWN);
 	bpk_record_u64("metadata_room", has ? info->metadata.room : BPK_UNKNOWN);
 	bpk_record_text("metadata_codec", has ? info->metadata.codec : NULL);
 	bpk_record_text("metadata_checksum", has && info->metadata.checksum != NULL
 						     ? info->metadata.checksum->name
 						     : NULL);
+	return rc;
 }
 
 /* null if unknown */
@@ -300,8 +305,11 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_seal_record(info);
 	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
 	bpk_record_u64("npredicted", npredicted);
-	record_metadata(info);
-	rc = record_layers(info, err);
+	rc = bpk_identity_record(info, bpk_describe_raw_size(info), err);
+	if (rc == 0)
+		rc = record_metadata(info, err);
+	if (rc == 0)
+		rc = record_layers(info, err);
 	if (rc == 0)
 		rc = record_array(info, err);
 	bpk_record_u64("hole_size", info->hole_size);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/edit.h"
+#include "cli/identity.h"
 #include "cli/transfer.h"
 #include "cli/metadata.h"
 #include "cli/nearest.h"
@@ -90,19 +91,25 @@ static int print_value(const struct meta_args *args, struct bpk_view value, stru
 static int print_metadata(const struct meta_args *args, struct bpk_input *in, const char *key,
 			  struct bpk_err *err)
 {
-	struct bpk_view value = in->info->metadata.text;
+	struct bpk_buf text = { 0 };
+	struct bpk_view value;
+	int rc;
 
 	if (bpk_input_check_damage(in, err) != 0)
 		return -1;
-	if (!in->info->metadata.given)
+	if (bpk_identity_users(in->info, &text, err) != 0)
+		return bpk_input_subject(in, err);
+	if (text.size == 0) {
+		bpk_buf_clear(&text);
 		return fail_no_metadata(in, err);
+	}
+	value = bpk_buf_view(&text);
 	if (key != NULL)
 		value = bpk_json_member(value, key);
-	if (bpk_json_kind(value) == BPK_JSON_NONE)
-		fail_no_key(key, err);
-	else if (print_value(args, value, err) == 0)
-		return 0;
-	return bpk_input_subject(in, err);
+	rc = bpk_json_kind(value) == BPK_JSON_NONE ? fail_no_key(key, err)
+						   : print_value(args, value, err);
+	bpk_buf_clear(&text);
+	return rc == 0 ? 0 : bpk_input_subject(in, err);
 }
 
 static int get(const struct meta_args *args, char **operands, size_t count, struct bpk_err *err)
@@ -200,17 +207,20 @@ static int change_opened(struct bpk_edited *edited, const struct word *word, cha
 {
 	struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
+	size_t size;
 
 	if (check_readable(archive, word, count, err) != 0)
 		return bpk_archive_subject(archive, err);
-	if (info->metadata.given && bpk_buf_append(text, info->metadata.text, err) != 0)
+	if ((info->metadata.given && bpk_buf_append(text, info->metadata.text, err) != 0) ||
+	    bpk_ident_strip(text, err) != 0)
 		return bpk_archive_subject(archive, err);
 	if (word->change(archive, text, operands + 1, count - 1, err) != 0)
 		return -1;
-	if (archive->format->editor->set_metadata(archive->editor, bpk_buf_view(text), err) != 0)
-		return bpk_archive_subject(archive, err);
-	if (bpk_archive_commit(archive, err) != 0)
+	size = text->size;
+	if (bpk_archive_set_metadata(archive, text, err) != 0 ||
+	    bpk_archive_commit(archive, err) != 0)
 		return -1;
+	text->size = size; /* without the identity */
 	tell_result(edited, text);
 	return 0;
 }

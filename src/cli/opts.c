@@ -113,18 +113,32 @@ static const char *level_of_kin(const struct tables *tables, const char *name)
 	return strcmp(name, "fast") == 0 ? "-1, the fastest with codec zstd" : NULL;
 }
 
+/* The words for an option of a like program, by its letter or its name; NULL: it is unknown. */
+static const char *find_foreign(const struct bpk_command *command, int letter, const char *name)
+{
+	for (const struct bpk_foreign *f = command->foreign; f != NULL && f->letter != 0; f++)
+		if (f->letter == letter ||
+		    (name != NULL && f->name != NULL && strcmp(f->name, name) == 0))
+			return f->instead;
+	return NULL;
+}
+
 /* A long name that getopt knew nothing, or too much, about. */
-static int unknown_long(const struct tables *tables, const char *word, struct bpk_err *err)
+static int unknown_long(const struct tables *tables, const struct bpk_command *command,
+			const char *word, struct bpk_err *err)
 {
 	struct bpk_nearest nearest;
 	char name[64], list[512] = "";
-	const char *level;
+	const char *level, *instead;
 	size_t matches = 0, used = 0;
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	level = level_of_kin(tables, name);
 	if (level != NULL)
 		return bpk_fail(err, BPK_USAGE, "unknown option --%s, use %s", name, level);
+	instead = find_foreign(command, 0, name);
+	if (instead != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown option --%s; %s", name, instead);
 	nearest = (struct bpk_nearest){ .word = name };
 	for (size_t i = 0; tables->longs[i].name != NULL; i++) {
 		bpk_nearest_offer(&nearest, tables->longs[i].name);
@@ -147,16 +161,17 @@ static int unknown_long(const struct tables *tables, const char *word, struct bp
 static int complain(const struct tables *tables, const struct bpk_command *command, char **argv,
 		    struct bpk_err *err)
 {
+	const char *instead;
+
 	if (optopt >= LONG_BASE)
 		return bpk_fail(err, BPK_USAGE, "option --%s takes no argument",
 				tables->rows[optopt - LONG_BASE]->name);
-	for (const struct bpk_foreign *f = command->foreign; f != NULL && f->letter != 0; f++)
-		if (optopt == f->letter)
-			return bpk_fail(err, BPK_USAGE, "unknown option -%c; %s", optopt,
-					f->instead);
+	instead = optopt != 0 ? find_foreign(command, optopt, NULL) : NULL;
+	if (instead != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown option -%c; %s", optopt, instead);
 	if (optopt != 0)
 		return bpk_fail(err, BPK_USAGE, "unknown option -%c", optopt);
-	return unknown_long(tables, argv[optind - 1], err);
+	return unknown_long(tables, command, argv[optind - 1], err);
 }
 
 /* The first of two digits of a level in word, as in "-10" and "-v12"; NULL if there are none.

@@ -121,6 +121,16 @@ static const struct bpk_opt opt_seal = {
 		"refuses write.",
 };
 
+static const struct bpk_opt opt_identity = {
+	.name = "identity",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, identity),
+	.help = "record the tree that bpk sum --tree finds, in the metadata",
+	.more = "Its root is the same for the same data in any format, codec and size of chunks. "
+		"verify compares the data with it and names the ranges that differ; append, "
+		"truncate, meta and convert keep it; write removes it, and says so. It takes 64 "
+		"bytes a MiB, at most 256 KiB. A Bloscpack file in a pipe has none.",
+};
+
 static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_write,
 	&bpk_opt_digits,
@@ -135,6 +145,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_plain,
 	&bpk_opt_checksum,
 	&opt_seal,
+	&opt_identity,
 	&bpk_opt_slack,
 	&bpk_opt_no_offsets,
 	&bpk_opt_append_space,
@@ -376,7 +387,9 @@ static int prepare(struct bpk_pack *pack, char **named, size_t count, struct bpk
 	     bpk_known_new(&pack->known, err) != 0))
 		return -1;
 	pack->one_tree = shared->tree.recursive && count == 1;
-	return bpk_metadata_gather(args->metadata, &args->set, &pack->metadata, err);
+	return bpk_metadata_gather(args->metadata, &args->set, &pack->metadata, err) != 0
+		       ? -1
+		       : bpk_pack_check_identity(pack, err);
 }
 
 static void run_pack(void *arg, char **named, size_t count)
@@ -404,8 +417,10 @@ static void run_pack(void *arg, char **named, size_t count)
 }
 
 static const struct bpk_foreign foreign[] = {
-	{ 'd', "'bpk unpack' restores FILE" },
-	{ 't', "'bpk verify' tests FILE" },
+	{ 'd', "decompress", "'bpk unpack' restores FILE" },
+	{ 't', "test", "'bpk verify' tests FILE" },
+	{ 'l', "list", "'bpk info' shows FILE" },
+	{ 'j', NULL, "-T sets the number of threads" },
 	{ 0 },
 };
 

@@ -22,6 +22,7 @@ struct bpk_pack_args {
 	struct bpk_opt_list set;
 	bool plain;
 	bool seal;
+	bool identity;
 	const char *parity; /* P%; NULL: none */
 };
 
@@ -44,6 +45,10 @@ struct bpk_pack {
 	struct bpk_predictions predictions; /* empty without --predict */
 	struct bpk_division division;       /* of the array, if the format divides arrays */
 	struct bpk_plan plan;
+	/* with --identity: of the content; and the file's own metadata, with room for its record */
+	struct bpk_ident tree;
+	struct bpk_leaves leaves;
+	struct bpk_buf text;
 };
 
 /* Check that the filters can be obeyed for items of the dtype, if it is known. Fails with
@@ -59,6 +64,20 @@ int bpk_pack_read_head(struct bpk_pack *pack, struct bpk_err *err);
 /* Describe the array that the input holds, if it has a dtype. Its size is that of the input if
  * nothing else gives it. Errors name the input. */
 int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
+
+/* ---- The identity (pack_ident.c): without --identity only the metadata are looked at ---- */
+
+/* Check that the metadata can take it. Fails with BPK_USAGE. */
+int bpk_pack_check_identity(const struct bpk_pack *pack, struct bpk_err *err);
+
+/* Set text, for the writer that is opened next. */
+int bpk_pack_announce_identity(struct bpk_pack *pack, struct bpk_err *err);
+
+/* Let flow find it, whose writer is open; and record it. Errors name the output. */
+int bpk_pack_begin_identity(struct bpk_pack *pack, struct bpk_flow *flow, struct bpk_err *err);
+int bpk_pack_end_identity(struct bpk_pack *pack, struct bpk_err *err);
+
+void bpk_pack_clear_identity(struct bpk_pack *pack);
 
 /* The source to pack: the input, or its part. */
 struct bpk_source *bpk_pack_source(const struct bpk_pack *pack);

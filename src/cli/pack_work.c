@@ -179,8 +179,8 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.chunks.typesize = typesize_of(pack),
 		.chunks.checksum = encoding->checksum != NULL ? encoding->checksum
 							      : bpk_checksum_find("crc32"),
-		.metadata.given = pack->metadata.size > 0,
-		.metadata.text = bpk_buf_view(&pack->metadata),
+		.metadata.given = pack->text.size > 0,
+		.metadata.text = bpk_buf_view(&pack->text),
 		.array.type = array_kept(pack),
 		.seal.sealed = pack->args->seal,
 	};
@@ -222,9 +222,11 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 	};
 
 	bpk_source_expect(bpk_pack_source(pack), pack->plan.raw_size);
-	if (start_writer(pack, err) != 0 || bpk_transfer_run(&pack->transfer, &flow, err) != 0)
+	if (bpk_pack_announce_identity(pack, err) != 0 || start_writer(pack, err) != 0 ||
+	    bpk_pack_begin_identity(pack, &flow, err) != 0 ||
+	    bpk_transfer_run(&pack->transfer, &flow, err) != 0)
 		return -1;
-	if (check_input(pack, err) != 0)
+	if (check_input(pack, err) != 0 || bpk_pack_end_identity(pack, err) != 0)
 		return -1;
 	return bpk_transfer_finish_writer(&pack->transfer, err);
 }
@@ -333,6 +335,7 @@ static int settle(struct bpk_pack *pack, struct bpk_err *err)
 static void end(struct bpk_pack *pack)
 {
 	bpk_transfer_clear(&pack->transfer);
+	bpk_pack_clear_identity(pack);
 	bpk_buf_clear(&pack->packing.choice.why);
 	bpk_cuts_clear(&pack->cuts);
 	bpk_input_close(&pack->in);

@@ -25,25 +25,6 @@ static const struct parity_args defaults = {
 	.shared = { .judges = true, .as_stored = true, .audits = true }
 };
 
-/* ---- the archive ---- */
-
-static int check_kind(const struct bpk_input *in, struct bpk_err *err)
-{
-	if (in->format == NULL)
-		return bpk_input_fail_unknown(in, err);
-	if (bpk_path_is_url(in->path) || in->place.is_member)
-		bpk_fail(err, BPK_FAILED, "is no file of its own, which parity could lie beside");
-	else if (bpk_place_pending(&in->place))
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place settles "
-			 "it");
-	else if (!in->place.is_directory && !bpk_source_seekable(in->place.source))
-		bpk_fail(err, BPK_FAILED, "is no regular file");
-	else
-		return 0;
-	return bpk_input_subject(in, err);
-}
-
 /* ---- the share ---- */
 
 /* The share of an older parity file stays, unless the user gives one. */
@@ -105,7 +86,7 @@ static int make(const struct parity_args *args, struct bpk_input *in, unsigned s
 					    .sync = !args->shared.no_sync };
 	struct bpk_parity_files files = { 0 };
 	struct stat seen;
-	int rc = check_kind(in, err);
+	int rc = bpk_side_check_own(in, "parity", err);
 
 	if (rc == 0) {
 		seen = *bpk_input_stat(in);

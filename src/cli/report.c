@@ -24,7 +24,7 @@ const struct bpk_exit bpk_exits[] = {
 	{ 2, 5, KIND(BPK_CORRUPT), "data damaged" },
 	{ 3, 4, KIND(BPK_REPAIRABLE),
 	  "an interrupted change is pending, or left bytes behind the end, or parity "
-	  "restores the damage; nothing is lost" },
+	  "restores the damage, or a signature is of an older state; nothing is lost" },
 	{ 4, 3, KIND(BPK_PARTIAL), "done in part: an input, or a member of a tar, was skipped" },
 	{ 5, 2, KIND(BPK_DIFFERENT), "compared and different" },
 	{ 64, 6, KIND(BPK_USAGE), "wrong usage" },

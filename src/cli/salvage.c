@@ -213,6 +213,9 @@ static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *er
 		return -1;
 	if (applies && job->found.sealed)
 		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
+	if (job->loses_ident)
+		bpk_note(bpk_input_name(job->in.path),
+			 "recorded an identity; the result has none, since chunks are lost");
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",
@@ -230,6 +233,7 @@ static void job_clear(struct bpk_salvage_job *job)
 	bpk_buf_clear(&job->parcel.packed);
 	bpk_buf_clear(&job->proof);
 	bpk_buf_clear(&job->text);
+	bpk_ident_less_clear(&job->less);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
 }

@@ -15,7 +15,9 @@ struct bpk_salvage_job {
 	uint64_t generation; /* of a directory, before it is searched */
 	struct bpk_salvage found;
 	enum bpk_fill fill;
-	uint64_t lost; /* chunks */
+	uint64_t lost;              /* chunks */
+	bool loses_ident;           /* the identity that was recorded is not that of the result */
+	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;
 	uint64_t nput;

@@ -190,6 +190,13 @@ static int drop_array(struct bpk_salvage_job *job, struct bpk_info *info, struct
 	return 0;
 }
 
+/* The content is no longer that of the record. */
+static int drop_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	job->loses_ident = true;
+	return bpk_ident_leave_out(info, &job->less, err);
+}
+
 /* The parts that the new archive takes over. */
 static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
 {
@@ -201,7 +208,9 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	if (bpk_salvage_loses_array(job) && drop_array(job, info, err) != 0)
 		return -1;
 	set_sizes(job, info);
-	return 0;
+	return job->lost > 0 && info->metadata.given && bpk_ident_is_named(info->metadata.text)
+		       ? drop_ident(job, info, err)
+		       : 0;
 }
 
 static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)

@@ -1,4 +1,5 @@
-/* The seal of an archive as text, for verify_work.c, info.c and describe.c. */
+/* The seal of an archive as text, and the root that a user expects. Called by the commands that
+ * show or test seals. */
 #ifndef BPK_CLI_SEAL_H
 #define BPK_CLI_SEAL_H
 
@@ -9,5 +10,12 @@ const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGES
 
 /* Add seal_root and seal_generation to the record; null without a seal, or without info (NULL). */
 void bpk_seal_record(const struct bpk_info *info);
+
+/* Fail with BPK_USAGE if root, a user's, is not NULL and has not 64 hexadecimal digits. */
+int bpk_seal_check_digits(const char *root, struct bpk_err *err);
+
+/* Fail with BPK_CORRUPT, without the path, if there is no seal, or root is not NULL and not that of
+ * the seal. */
+int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err);
 
 #endif

@@ -7,16 +7,21 @@
 
 #include "cli/signal.h"
 
-char *bpk_side_name(const char *path, struct bpk_err *err)
+char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err)
 {
 	char *real = NULL, *name;
 	struct stat found;
 
 	if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode))
 		real = realpath(path, NULL);
-	name = bpk_parity_name(real != NULL ? real : path, err);
+	name = bpk_path_beside(real != NULL ? real : path, suffix, err);
 	free(real);
 	return name;
+}
+
+char *bpk_side_name(const char *path, struct bpk_err *err)
+{
+	return bpk_side_beside(path, BPK_PARITY_SUFFIX, err);
 }
 
 bool bpk_side_parse(const char *text, unsigned *share)
@@ -201,23 +206,44 @@ int bpk_side_make(const char *path, const char *name, const struct bpk_side_opti
 
 /* ---- checks ---- */
 
-int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+int bpk_side_check_own(const struct bpk_input *in, const char *what, struct bpk_err *err)
+{
+	if (in->format == NULL)
+		return bpk_input_fail_unknown(in, err);
+	if (bpk_path_is_url(in->path) || in->place.is_member)
+		bpk_fail(err, BPK_FAILED, "is no file of its own, which %s could lie beside", what);
+	else if (bpk_place_pending(&in->place))
+		bpk_fail(err, BPK_REPAIRABLE,
+			 "a change was interrupted and is pending; bpk repair --in-place settles "
+			 "it");
+	else if (!in->place.is_directory && !bpk_source_seekable(in->place.source))
+		bpk_fail(err, BPK_FAILED, "is no regular file");
+	else
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+int bpk_side_test(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_transfer transfer = { .shared = shared, .in = in };
-	struct bpk_flow flow = { .check = true };
-	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
+	struct bpk_flow flow = { .check = true, .plan = bpk_plan_all(in->info) };
+	int rc;
 
-	if (rc == 0) {
-		flow.plan = bpk_plan_all(in->info);
-		flow.decode = in->info->chunks.checksum->size == 0; /* nothing else is a test */
-		rc = bpk_transfer_run(&transfer, &flow, err);
-	}
+	flow.decode = in->info->chunks.checksum->size == 0; /* nothing else is a test */
+	rc = bpk_transfer_run(&transfer, &flow, err);
 	if (rc == 0)
 		rc = bpk_input_audit(in, NULL, NULL, err);
 	if (rc == 0)
 		rc = bpk_input_unchanged(in, err);
 	bpk_transfer_clear(&transfer);
 	return rc;
+}
+
+int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+{
+	return bpk_input_start(in, shared, shared->chunk_limit, err) != 0
+		       ? -1
+		       : bpk_side_test(shared, in, err);
 }
 
 /* The name of an archive may have been that of a file, and be that of a directory now. */

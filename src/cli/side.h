@@ -9,8 +9,9 @@
 #include "cli/transfer.h"
 #include "parity/parity.h"
 
-/* The path of the parity file of the archive at path, through a link, for free(); NULL with
- * BPK_NO_MEMORY. */
+/* The path of the file beside the archive at path, through a link, whose name has the suffix more;
+ * and that of its parity file. For free(); NULL with BPK_NO_MEMORY. */
+char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err);
 char *bpk_side_name(const char *path, struct bpk_err *err);
 
 /* "5", "5%" or "2.5%", in hundredths of a percent; false: none of these, or out of range. */
@@ -33,7 +34,14 @@ struct bpk_side_options {
 int bpk_side_make(const char *path, const char *name, const struct bpk_side_options *options,
 		  uint64_t *size, struct bpk_err *err);
 
-/* Test structure and every checksum of the input of bpk_input_look, which is read. */
+/* Fail unless the input of bpk_input_look is an archive of its own, without a pending change, which
+ * a file may lie beside. */
+int bpk_side_check_own(const struct bpk_input *in, const char *what, struct bpk_err *err);
+
+/* Test structure and every checksum of an input that was started, and its seal. */
+int bpk_side_test(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err);
+
+/* Start the input of bpk_input_look, and test it. */
 int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err);
 
 /* An archive beside its parity file. Caller storage, valid when zeroed; for bpk_side_clear. */

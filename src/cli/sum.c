@@ -23,6 +23,14 @@ static const struct bpk_opt opt_tree = {
 	.more = "As RFC 6962 builds it. The line is marked SHA256-TREE, and --check knows it.",
 };
 
+static const struct bpk_opt opt_recorded = {
+	.name = "recorded",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_sum_args, recorded),
+	.help = "with --tree: print the root that the archive records, and read no data",
+	.more = "It is the word of the archive, which pack --identity put there; bpk-verify(1) "
+		"tests it. An archive without it is a failure, status 1.",
+};
+
 static const struct bpk_opt opt_ignore_missing = {
 	.name = "ignore-missing",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_sum_args, ignore_missing),
@@ -46,6 +54,7 @@ static const struct bpk_opt opt_quiet = {
 static const struct bpk_opt *const rows[] = {
 	&opt_check,
 	&opt_tree,
+	&opt_recorded,
 	&opt_ignore_missing,
 	&opt_strict,
 	&bpk_opt_no_marker,
@@ -68,6 +77,8 @@ static int check_usage(const struct bpk_sum_args *args, char **operands, size_t 
 		return bpk_fail(err, BPK_USAGE,
 				"only one of --check and --tree can be given; a list says of each "
 				"line which digest it has");
+	if (args->recorded && !args->tree)
+		return bpk_fail(err, BPK_USAGE, "--recorded needs --tree");
 	if (!args->check && (args->ignore_missing || args->strict))
 		return bpk_fail(err, BPK_USAGE, "--ignore-missing and --strict need --check");
 	return bpk_input_check_operands(operands, count, err);

@@ -10,7 +10,7 @@
 
 struct bpk_sum_args {
 	struct bpk_shared shared;
-	bool check, tree, ignore_missing, strict;
+	bool check, tree, recorded, ignore_missing, strict;
 };
 
 /* A content to be digested. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cli/identity.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -117,8 +118,20 @@ static int settle(struct bpk_input *in, struct bpk_err *err)
 	return bpk_source_unchanged(in->place.source, err) == 0 ? 0 : bpk_input_subject(in, err);
 }
 
-static int digest(const struct course *course, const struct bpk_sum_entry *entry, struct job *job,
-		  struct bpk_err *err)
+/* The root that the input records. */
+static int take_recorded(struct job *job, struct bpk_err *err)
+{
+	struct bpk_ident tree = { 0 };
+	int rc = bpk_identity_recorded(&job->in, &tree, err);
+
+	if (rc == 0)
+		rc = bpk_ident_root(&tree, job->digest, err);
+	bpk_ident_clear(&tree);
+	return rc;
+}
+
+static int read_all(const struct course *course, const struct bpk_sum_entry *entry, struct job *job,
+		    struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &course->args->shared;
 	struct bpk_progress progress;
@@ -135,6 +148,12 @@ static int digest(const struct course *course, const struct bpk_sum_entry *entry
 	rc = bpk_input_digest(&job->in, &options, job->digest, err);
 	bpk_progress_hide();
 	return rc;
+}
+
+static int digest(const struct course *course, const struct bpk_sum_entry *entry, struct job *job,
+		  struct bpk_err *err)
+{
+	return course->args->recorded ? take_recorded(job, err) : read_all(course, entry, job, err);
 }
 
 static void clear_job(struct job *job)
@@ -236,7 +255,10 @@ static void work(void *arg, unsigned place)
 	struct job *job = &course->jobs[place];
 	struct bpk_digest_options options = { .tree = job->tree, .limits = course->each };
 
-	job->rc = bpk_input_digest(&job->in, &options, job->digest, &job->err);
+	if (course->args->recorded)
+		job->rc = take_recorded(job, &job->err);
+	else
+		job->rc = bpk_input_digest(&job->in, &options, job->digest, &job->err);
 }
 
 static void end(void *arg, size_t number, unsigned place)

@@ -148,7 +148,7 @@ static void run_tar(void *arg, char **operands, size_t count)
 }
 
 static const struct bpk_foreign foreign[] = {
-	{ 'c', "a tar is written by tar -f TAR DATASET..." },
+	{ 'c', "create", "a tar is written by tar -f TAR DATASET..." },
 	{ 0 },
 };
 

@@ -422,6 +422,15 @@ static void run_unpack(void *arg, char **named, size_t count)
 	bpk_files_clear(&operands);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ 'd', "decompress", "'bpk unpack' does that" },
+	{ 't', "test", "'bpk verify' tests FILE" },
+	{ 'l', "list", "'bpk info' shows FILE" },
+	{ 'j', NULL, "-T sets the number of threads" },
+	{ 'C', "directory", "-O names the directory" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_unpack = {
 	.name = "unpack",
 	.synopsis = "[OPTION]... [FILE]...",
@@ -434,6 +443,7 @@ const struct bpk_command bpk_command_unpack = {
 		"name ends in .npz has a member for each frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct unpack_args),
 	.defaults = &defaults,
 	.run = run_unpack,

@@ -1,8 +1,7 @@
 /* bpk verify: check every byte of archives. Called by main through the table of commands. */
-#include <string.h>
-
 #include "cli/command.h"
 #include "cli/report.h"
+#include "cli/seal.h"
 #include "cli/verify.h"
 
 static const struct bpk_opt opt_quick = {
@@ -93,6 +92,14 @@ static const struct bpk_opt opt_limit_rate = {
 	.max = UINT64_MAX,
 };
 
+static const struct bpk_opt opt_identity = {
+	.name = "identity",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, identity),
+	.help = "fail unless the archive records the identity of its content, and that is right",
+	.more = "A recorded identity (pack --identity) is compared without this option, too, but "
+		"not in pipes, nor where much more would be unpacked than the archive's size.",
+};
+
 static const struct bpk_opt opt_print_root = {
 	.name = "print-root",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, print_root),
@@ -121,12 +128,25 @@ static const struct bpk_opt opt_min_generation = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,           &opt_print_root,    &opt_root,
-	&opt_min_generation,  &opt_heal,          BPK_OPTS_TREE,
-	&opt_at_least,        &opt_state,         &opt_max_time,
-	&opt_max_age,         &opt_manifest,      &opt_since,
-	&bpk_opt_format_read, &bpk_opt_no_marker, BPK_OPTS_REMOTE,
-	&opt_limit_rate,      BPK_OPTS_RUN,       NULL,
+	&opt_quick,
+	&opt_print_root,
+	&opt_root,
+	&opt_identity,
+	&opt_min_generation,
+	&opt_heal,
+	BPK_OPTS_TREE,
+	&opt_at_least,
+	&opt_state,
+	&opt_max_time,
+	&opt_max_age,
+	&opt_manifest,
+	&opt_since,
+	&bpk_opt_format_read,
+	&bpk_opt_no_marker,
+	BPK_OPTS_REMOTE,
+	&opt_limit_rate,
+	BPK_OPTS_RUN,
+	NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
@@ -137,15 +157,11 @@ static const struct bpk_verify_args defaults = {
 
 static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 {
-	enum { DIGITS = 2 * BPK_MERKLE_SIZE };
-
 	if (args->shared.heal && bpk_program->team != NULL)
 		return bpk_fail(err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
-	if (args->root != NULL && (strlen(args->root) != DIGITS ||
-				   strspn(args->root, "0123456789abcdefABCDEF") != DIGITS))
-		return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits",
-				args->root, DIGITS);
-	return 0;
+	if (args->identity && args->quick)
+		return bpk_fail(err, BPK_USAGE, "only one of --identity and --quick can be given");
+	return bpk_seal_check_digits(args->root, err);
 }
 
 static void run_verify(void *args, char **operands, size_t count)

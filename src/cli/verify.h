@@ -3,12 +3,14 @@
 #ifndef BPK_CLI_VERIFY_H
 #define BPK_CLI_VERIFY_H
 
+#include "archive/archive.h"
 #include "cli/tree.h"
 
 struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
 	bool print_root;
+	bool identity;
 	const char *root;        /* 64 hexadecimal digits, or NULL */
 	uint64_t min_generation; /* 0: any */
 	uint64_t at_least;
@@ -17,6 +19,8 @@ struct bpk_verify_args {
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
 	struct bpk_pace *pace;      /* for it, or NULL. No option */
+	char *const *operands;      /* as they were given; none: a list names them. No option */
+	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
 };
 
@@ -31,6 +35,20 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Report an operand in which no archive was found. */
+void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);
+
+/* Unpack the content of an intact archive once more, and compare it with the identity that it
+ * records, if it does. Fails with BPK_CORRUPT, for the first of the ranges. */
+int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
+			struct bpk_err *err);
+
+/* Report the other ranges; and add all to the record. */
+void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,
+				 const struct bpk_input *in);
+void bpk_verify_record_differing(const struct bpk_ident_ranges *differing);
 
 /* Files in their order. */
 struct bpk_verify_turns {

@@ -22,7 +22,8 @@ struct course {
 	struct job *jobs;
 };
 
-/* Open a small archive without a remark, and without parity, which is tested with it. */
+/* Open a small archive without a remark, and without parity and identity, which are tested with
+ * it. */
 static bool open_small(const struct course *course, struct bpk_input *in, const char *path)
 {
 	const struct bpk_shared *shared = &course->args->shared;
@@ -31,7 +32,8 @@ static bool open_small(const struct course *course, struct bpk_input *in, const 
 	return !bpk_side_is(path) && bpk_operand_look(in, path, shared->format) &&
 	       in->format != NULL && !bpk_side_has(path) &&
 	       bpk_input_start(in, shared, shared->chunk_limit, &why) == 0 &&
-	       in->info->raw_size <= BPK_SMALL_INPUT;
+	       in->info->raw_size <= BPK_SMALL_INPUT &&
+	       !(in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
 static bool begin(void *arg, size_t number, unsigned place)
@@ -111,7 +113,7 @@ static bool run_beside(const struct bpk_verify_args *args, const struct bpk_veri
 	bool is_run;
 
 	/* other results than a verdict are printed in the turns alone */
-	if (args->shared.json || args->print_root || args->root != NULL ||
+	if (args->shared.json || args->print_root || args->root != NULL || args->identity ||
 	    args->min_generation > 0 || bpk_program->team != NULL)
 		return false;
 	bpk_operands_set_threads(&args->shared, &line);

@@ -21,6 +21,8 @@ struct rota {
 	struct bpk_checks checks; /* in the order of paths; no state: empty */
 	struct bpk_check **turns; /* those of this run: the bad ones, then the others */
 	size_t nturns, nbad;
+	struct root *roots;
+	size_t nroots;
 	size_t bad, other;                   /* the next of each */
 	const struct bpk_verify_turns *turn; /* of the files */
 	struct bpk_check *
@@ -74,8 +76,6 @@ static uint64_t age_of(const struct bpk_check *check, uint64_t at)
 	return at > check->good ? at - check->good : 0;
 }
 
-/* ---- the files of this run, and of the state ---- */
-
 /* Size and time of change, as far as they are known without opening it. */
 static void look(const char *path, uint64_t *size, uint64_t *mtime)
 {
@@ -97,6 +97,55 @@ static bool is_missing(const char *path)
 
 	return !bpk_path_is_url(path) && bpk_path_look(path, &found, &there, NULL) == 0 && !there;
 }
+
+/* ---- directories of this run ---- */
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	while (size > 1 && folder[size - 1] == '/')
+		size--;
+	return strncmp(path, folder, size) == 0 && (path[size] == '/' || folder[size - 1] == '/');
+}
+
+/* An operand that is walked. */
+struct root {
+	const char *path;
+	bool has_files; /* none are found below a disk that is not mounted */
+};
+
+static int find_roots(struct rota *rota, struct bpk_err *err)
+{
+	const struct bpk_verify_args *args = rota->args;
+	const struct bpk_files *files = rota->files;
+	bool walks = false;
+
+	rota->roots = bpk_calloc(args->noperands + 1, sizeof *rota->roots, err);
+	if (rota->roots == NULL)
+		return -1;
+	for (size_t i = 0; args->shared.tree.recursive && i < args->noperands; i++) {
+		struct root root = { .path = args->operands[i] };
+
+		if (bpk_tree_is_directory(root.path, &walks, NULL) != 0 || !walks)
+			continue;
+		for (size_t j = 0; j < files->count && !root.has_files; j++)
+			root.has_files = is_below(files->all[j].path, root.path);
+		rota->roots[rota->nroots++] = root;
+	}
+	return 0;
+}
+
+/* True if this run would have found the file. A list of names is taken for the whole state. */
+static bool is_of_run(const struct rota *rota, const char *path)
+{
+	for (size_t i = 0; i < rota->nroots; i++)
+		if (rota->roots[i].has_files && is_below(path, rota->roots[i].path))
+			return true;
+	return rota->args->noperands == 0 && rota->files->count > 0;
+}
+
+/* ---- the files of this run, and of the state ---- */
 
 static int by_path(const void *a, const void *b)
 {
@@ -140,7 +189,7 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 	uint64_t size, mtime;
 
 	check->path = NULL;
-	if (file == NULL && rota->files->count > 0 && own.kind != BPK_CHECK_OTHER &&
+	if (file == NULL && own.kind != BPK_CHECK_OTHER && is_of_run(rota, own.path) &&
 	    is_missing(own.path)) {
 		report_missing(rota, own.path, nmissing);
 		free(own.path);
@@ -152,7 +201,10 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 	if (file != NULL) {
 		own.number = (size_t)(file - rota->files->all);
 		look(own.path, &size, &mtime);
-		if (own.kind != BPK_CHECK_BAD && (size != own.size || mtime != own.mtime))
+		own.rewritten = size != own.size || mtime != own.mtime;
+		if (own.rewritten && own.kind == BPK_CHECK_GOOD)
+			own.kind = BPK_CHECK_CHANGED;
+		else if (own.rewritten && own.kind == BPK_CHECK_OTHER)
 			own.kind = BPK_CHECK_NEW;
 	}
 	return bpk_checks_add(merged, &own, err);
@@ -203,7 +255,14 @@ static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct
 
 static unsigned rank_of(const struct bpk_check *check)
 {
-	return check->kind == BPK_CHECK_OTHER ? BPK_CHECK_GOOD : check->kind;
+	switch (check->kind) {
+	case BPK_CHECK_CHANGED:
+		return BPK_CHECK_NEW;
+	case BPK_CHECK_OTHER:
+		return BPK_CHECK_GOOD;
+	default:
+		return check->kind;
+	}
 }
 
 static int by_turn(const void *a, const void *b)
@@ -312,6 +371,22 @@ static void end_check(void *arg, size_t number)
 	note(rota, rota->chosen[number], BPK_CHECK_GOOD);
 }
 
+/* No archive was found in the file. One that was there may have lost its first bytes, or the file
+ * was written anew: that is reported once, and damage until it is repaired. */
+static enum bpk_check_kind judge_other(const struct rota *rota, const struct bpk_check *check)
+{
+	const struct bpk_shared *shared = &rota->args->shared;
+	struct bpk_err err = { 0 };
+
+	if (check->kind == BPK_CHECK_NEW || check->kind == BPK_CHECK_OTHER)
+		return BPK_CHECK_OTHER;
+	bpk_fail(&err, BPK_CORRUPT, "was an archive at its last check, and does not begin as one");
+	bpk_tally_failed(shared, &err);
+	bpk_report(check->path, &err);
+	bpk_record_settle(shared, check->path);
+	return check->rewritten ? BPK_CHECK_OTHER : BPK_CHECK_BAD;
+}
+
 static void check_alone(void *arg, size_t number)
 {
 	struct rota *rota = arg;
@@ -325,7 +400,7 @@ static void check_alone(void *arg, size_t number)
 	if (tally->damaged + tally->failed > bad)
 		note(rota, check, BPK_CHECK_BAD);
 	else
-		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : BPK_CHECK_OTHER);
+		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : judge_other(rota, check));
 }
 
 static int run_turns(struct rota *rota, struct bpk_err *err)
@@ -362,7 +437,7 @@ static struct sum add_up(const struct rota *rota)
 		if (check->kind == BPK_CHECK_OTHER)
 			continue;
 		sum.narchives++;
-		sum.nunchecked += check->kind == BPK_CHECK_NEW;
+		sum.nunchecked += rank_of(check) == BPK_CHECK_NEW;
 		sum.ndamaged += check->kind == BPK_CHECK_BAD;
 		sum.nold += limit > 0 && age_of(check, at) / NS > limit;
 		if (sum.first == NULL || check->good < sum.first->good)
@@ -412,8 +487,24 @@ static void judge_ages(const struct rota *rota, const struct sum *sum)
 	bpk_report(sum->first->path, &err);
 }
 
+/* A directory without an archive may be a disk that is not mounted. */
+static void judge_roots(const struct rota *rota)
+{
+	for (size_t i = 0; i < rota->nroots; i++) {
+		const char *path = rota->roots[i].path;
+		bool found = false;
+
+		for (size_t j = 0; j < rota->nturns && !found; j++)
+			found = rota->turns[j]->kind != BPK_CHECK_OTHER &&
+				is_below(rota->turns[j]->path, path);
+		if (!found)
+			bpk_verify_fail_empty(rota->args, path);
+	}
+}
+
 static void end_state(const struct rota *rota, const struct sum *sum)
 {
+	judge_roots(rota);
 	tell(rota, sum);
 	if (sum->nold > 0)
 		judge_ages(rota, sum);
@@ -435,8 +526,10 @@ static int begin_state(struct rota *rota, struct bpk_err *err)
 {
 	const struct bpk_file **sorted;
 	struct bpk_checks merged = { 0 };
-	int rc = bpk_checks_read(&rota->checks, rota->args->shared.state, err);
+	int rc = find_roots(rota, err);
 
+	if (rc == 0)
+		rc = bpk_checks_read(&rota->checks, rota->args->shared.state, err);
 	if (rc != 0)
 		return rc;
 	sorted = sort_files(rota->files, err);
@@ -468,6 +561,7 @@ static uint64_t run_with_state(struct rota *rota)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	bpk_checks_clear(&rota->checks);
 	free(rota->turns);
+	free(rota->roots);
 	return rc == 0 ? sum.narchives : BPK_UNKNOWN;
 }
 

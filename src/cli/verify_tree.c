@@ -80,19 +80,23 @@ static void verify_file_in(void *arg, const char *name, struct bpk_source *sourc
 	free(path);
 }
 
-/* Is the input, which has no format, a tar? */
+/* Is the input, which has no format, a tar? Fails if it is none, although its name says so. */
 static int probe_tar(const struct bpk_input *in, bool *is_tar, struct bpk_err *err)
 {
+	bool is_named = bpk_ends_with(in->path, ".tar");
+
 	*is_tar = false;
 	if (in->format != NULL || in->place.is_directory || in->place.is_member ||
 	    bpk_format_of_suffix(in->path) != NULL)
 		return 0;
-	return bpk_tar_probe(in->place.source, bpk_ends_with(in->path, ".tar"), is_tar, err) == 0
-		       ? 0
-		       : bpk_input_subject(in, err);
+	if (bpk_tar_probe(in->place.source, is_named, is_tar, err) == 0 && (*is_tar || !is_named))
+		return 0;
+	if (err->kind == BPK_OK)
+		bpk_fail(err, BPK_CORRUPT, "does not begin as a tar, as its name says it should");
+	return bpk_input_subject(in, err);
 }
 
-static void fail_empty(const struct bpk_verify_args *args, const char *path)
+void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path)
 {
 	struct bpk_err err = { 0 };
 
@@ -127,7 +131,7 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 		bpk_record_settle(&args->shared, tar.path);
 	}
 	if (named && found_so_far(args) == before)
-		fail_empty(args, bpk_input_name(tar.path));
+		bpk_verify_fail_empty(args, bpk_input_name(tar.path));
 }
 
 /* ---- operands ---- */
@@ -342,7 +346,7 @@ static void verify_operand(struct bpk_verify_args *args, char *path)
 		bpk_report(NULL, &err);
 		bpk_record_settle(&args->shared, path);
 	} else if (walks && found_so_far(args) == before) {
-		fail_empty(args, path);
+		bpk_verify_fail_empty(args, path);
 	}
 }
 
@@ -352,8 +356,9 @@ static void verify_together(struct bpk_verify_args *args, const struct bpk_files
 	const struct bpk_tree_args *tree = &args->shared.tree;
 
 	verify_files(args, files);
-	if (tree->recursive && files->nheavy == 0 && found_so_far(args) == 0)
-		fail_empty(args, tree->share.count > 0 ? "all shares" : "all operands");
+	if ((args->shared.state == NULL || args->noperands == 0) && tree->recursive &&
+	    files->nheavy == 0 && found_so_far(args) == 0)
+		bpk_verify_fail_empty(args, tree->share.count > 0 ? "all shares" : "all operands");
 }
 
 /* ---- all ---- */
@@ -417,6 +422,8 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 	args->shared.tally = &tally;
 	bpk_pace_init(&pace, bpk_max_u64(args->limit_rate, 1));
 	args->pace = args->limit_rate > 0 ? &pace : NULL;
+	args->operands = named;
+	args->noperands = count;
 	if (run(args, named, count, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	if (args->manifest != NULL && bpk_share_leads())

@@ -1,9 +1,10 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <strings.h>
 
+#include "cli/describe.h"
 #include "cli/heal.h"
+#include "cli/identity.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/seal.h"
@@ -162,6 +163,13 @@ static void record_damage(const struct bpk_damage *damage)
 
 /* ---- archives ---- */
 
+/* What is wrong with the content of an archive. */
+struct findings {
+	struct bpk_damage damage;
+	bool intact; /* every chunk is, even if the audit fails */
+	struct bpk_ident_ranges differing;
+};
+
 static void end_record(const struct remarks *remarks)
 {
 	const struct bpk_buf *lines = &remarks->lines;
@@ -173,8 +181,8 @@ static void end_record(const struct remarks *remarks)
 	bpk_record_end();
 }
 
-static void print_record(const struct bpk_transfer *transfer, const struct bpk_damage *damage,
-			 const struct remarks *remarks, const struct bpk_err *err)
+static void print_record(const struct bpk_transfer *transfer, const struct findings *found,
+			 const struct remarks *remarks, struct bpk_err *err)
 {
 	const struct bpk_info *info = transfer->in->info;
 	bool whole = info != NULL && err->kind == BPK_OK;
@@ -188,7 +196,9 @@ static void print_record(const struct bpk_transfer *transfer, const struct bpk_d
 	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	bpk_seal_record(info);
-	record_damage(damage);
+	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
+	record_damage(&found->damage);
+	bpk_verify_record_differing(&found->differing);
 	end_record(remarks);
 }
 
@@ -211,22 +221,17 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 			struct bpk_err *err)
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
-	char root[BPK_DIGEST_TEXT];
 
 	if (!expects_seal(args))
 		return 0;
-	bpk_seal_print(seal, root);
 	if (in->place.source != NULL && !bpk_source_seekable(in->place.source))
 		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
-	else if (!seal->sealed)
-		bpk_fail(err, BPK_CORRUPT, "has no seal");
-	else if (args->root != NULL && strcasecmp(args->root, root) != 0)
-		bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", root, args->root);
-	else if (seal->generation < args->min_generation)
+	else if (bpk_seal_expect(seal, args->root, err) == 0 &&
+		 seal->generation < args->min_generation)
 		bpk_fail(err, BPK_CORRUPT,
 			 "the seal is of generation %" PRIu64 ", expected at least %" PRIu64,
 			 seal->generation, args->min_generation);
-	else
+	else if (err->kind == BPK_OK)
 		return 0;
 	return bpk_input_subject(in, err);
 }
@@ -240,19 +245,20 @@ static void print_root(const struct bpk_input *in)
 	say(in, line);
 }
 
-/* *intact: every chunk is, even if the audit fails. */
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			struct bpk_damage *damage, struct remarks *remarks, bool *intact,
-			struct bpk_err *err)
+			struct findings *found, struct remarks *remarks, struct bpk_err *err)
 {
+	const struct bpk_remarks to = { note_remark, remarks };
+
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
-	    verify_chunks(args, transfer, damage, err) != 0)
+	    verify_chunks(args, transfer, &found->damage, err) != 0)
 		return -1;
-	*intact = true;
+	found->intact = true;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0 ||
-	    compare_seal(args, transfer->in, err) != 0)
+	    compare_seal(args, transfer->in, err) != 0 ||
+	    bpk_verify_identity(args, transfer->in, &found->differing, &to, err) != 0)
 		return -1;
 	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
 }
@@ -339,6 +345,12 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 	return in->info->seal.sealed || expects_seal(args);
 }
 
+/* So is a content that is not that of its identity. */
+static bool is_about_identity(const struct bpk_input *in)
+{
+	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+}
+
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
 static void add_advice(const struct bpk_verify_args *args, struct bpk_err *err)
 {
@@ -371,33 +383,37 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_transfer transfer = { .shared = shared, .in = in };
 	struct remarks remarks = { .in = in, .shared = shared };
-	struct bpk_damage damage;
-	bool intact = false;
+	struct findings found = { .intact = false };
+	struct bpk_damage *damage = &found.damage;
 
-	bpk_damage_init(&damage);
+	bpk_damage_init(damage);
 	if (rc == 0)
-		rc = verify_found(args, &transfer, &damage, &remarks, &intact, err);
+		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(shared, in, rc, err);
 	if (rc == 0)
-		bpk_damage_drop(&damage);
+		bpk_damage_drop(damage);
 	if (rc == 0 && args->print_root && !shared->json)
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		say_well(in);
-	if (rc != 0 && in->info != NULL && !(intact && is_about_seal(args, in)))
+	if (rc != 0 && in->info != NULL &&
+	    !(found.intact && (is_about_seal(args, in) || is_about_identity(in))))
 		add_advice(args, err);
 	if (shared->json)
-		print_record(&transfer, &damage, &remarks, err);
+		print_record(&transfer, &found, &remarks, err);
 	bpk_verify_count(args, in, rc == 0 || in->info != NULL || in->format != NULL,
 			 rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */
-	if (rc != 0 && err->kind == BPK_CORRUPT && damage.count > 0) {
-		report_others(in, &damage);
+	if (rc != 0 && err->kind == BPK_CORRUPT && damage->count > 0) {
+		report_others(in, damage);
 		report_tail(in);
 	}
-	bpk_damage_clear(&damage);
+	if (rc != 0)
+		bpk_verify_report_differing(&found.differing, in);
+	bpk_ident_ranges_clear(&found.differing);
+	bpk_damage_clear(damage);
 	bpk_buf_clear(&remarks.lines);
 	bpk_transfer_clear(&transfer);
 }

@@ -155,6 +155,10 @@ struct bpk_flow {
 	struct bpk_damage *damage;
 	struct bpk_pace *pace; /* of the packed bytes that are fetched; NULL: no limit */
 	bool compare;          /* unpack each packed parcel again and compare */
+	/* Called for each parcel that was packed, by any thread, in any order: raw has the bytes to
+	 * which it unpacks, from raw_offset on, counted as the reader counts. NULL: not called. */
+	int (*packed)(void *arg, const struct bpk_parcel *parcel, struct bpk_err *err);
+	void *packed_arg;
 	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
 	uint64_t reader_memory;

@@ -331,6 +331,8 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return -1;
 	if (pack && flow->compare && compare(worker, flow, parcel, err) != 0)
 		return -1;
+	if (pack && flow->packed != NULL && flow->packed(flow->packed_arg, parcel, err) != 0)
+		return -1;
 	return 0;
 }
 

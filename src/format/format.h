@@ -284,6 +284,15 @@ struct bpk_reader_ops {
 	int (*audit)(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
 	/*
+	 * Test the seal's root against header, metadata and record, and prove that the chunks first
+	 * to end - 1 (BPK_UNKNOWN: to the last) were sealed; if first is end, the root alone. From
+	 * then on fetch fails with BPK_CORRUPT for a chunk that is not the proven one, or was not
+	 * proven. Called once, before the first fetch. Fails with BPK_CORRUPT also without a seal.
+	 * NULL: the format has none.
+	 */
+	int (*prove)(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+
+	/*
 	 * Test that all data read so far come from one committed state of the archive; later
 	 * appends do not matter. Fails with BPK_FAILED, "changed while it was read". failed: a step
 	 * ended with BPK_CORRUPT, perhaps because a directory is being removed. Costs a few system
@@ -394,6 +403,15 @@ struct bpk_writer_ops {
 
 	/* For writers that place parcels: other processes placed raw_size bytes. May be NULL. */
 	void (*placed_by_others)(void *writer, uint64_t raw_size);
+
+	/*
+	 * Set a member of the metadata that info announced to another JSON value, before finish.
+	 * *fits is false if the room written for it is too small; nothing has changed then. Fails
+	 * with BPK_UNSUPPORTED if the metadata can no longer change, as in a pipe, or have another
+	 * form. NULL: raw files.
+	 */
+	int (*set_member)(void *writer, const char *name, const char *value, bool *fits,
+			  struct bpk_err *err);
 
 	/* Called after the last put: writes index, header and end marker. */
 	int (*finish)(void *writer, struct bpk_err *err);

@@ -252,6 +252,23 @@ int bpk_members_end(void *reader, uint64_t *end, struct bpk_err *err)
 	return rc;
 }
 
+/* ---- Proofs ---- */
+
+int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+
+	if (m->kind->one->prove == NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED, "the format has no seal");
+	if (m->in_sequence)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"its chunks are found by walking, which proves none; bpk verify "
+				"tests the seal");
+	if (m->count > 1)
+		return bpk_fail(err, BPK_CORRUPT, "another archive follows, and no seal covers it");
+	return m->kind->one->prove(m->first->reader, first, end, err);
+}
+
 /* ---- While a writer is active ---- */
 
 /* Several members have no multidimensional array. */

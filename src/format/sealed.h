@@ -112,6 +112,40 @@ int bpk_seal_leaves_tree(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 			  const struct bpk_seal_tree *recorded, bool *whole, struct bpk_err *err);
 
+/* ---- Proofs ---- */
+
+/* Find the leaf of chunk number in what the archive has now. */
+typedef int bpk_seal_find_fn(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			     struct bpk_err *err);
+
+/* Find the leaves of nchunks chunks, append them to all (NULL: not wanted), and compare their tree
+ * with that of the record (NULL: do not). Fails with BPK_CORRUPT. */
+int bpk_seal_walk(bpk_seal_find_fn *find, void *arg, uint64_t nchunks,
+		  const struct bpk_seal_tree *recorded, struct bpk_buf *all, struct bpk_err *err);
+
+/* Leaves that are proven to be under the root. Any thread. */
+struct bpk_seal_proof;
+
+/*
+ * Prove the leaves of the chunks first to end - 1 (BPK_UNKNOWN: to the last) by the tree of a
+ * record, whose root was tested. The record has peaks and no leaves, so those of all chunks under
+ * the same peaks are found; none if a chunk is a peak by itself, or the last one. Fails with
+ * BPK_CORRUPT.
+ */
+int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_t end,
+		   bpk_seal_find_fn *find, void *arg, struct bpk_seal_proof **proof,
+		   struct bpk_err *err);
+void bpk_seal_proof_free(struct bpk_seal_proof *proof); /* accepts NULL */
+
+/* Compare the leaf of a chunk with the proven one. Fails with BPK_CORRUPT, without its number. */
+int bpk_seal_proof_test(const struct bpk_seal_proof *proof, uint64_t number,
+			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
+/* True if SHA-256 of a chunk's packed bytes is recorded under this checksum: its leaf is then found
+ * without a look at them. Set facts from the place where it stands. */
+bool bpk_seal_is_recorded(const struct bpk_checksum *checksum);
+struct bpk_seal_facts bpk_seal_facts_of(uint64_t number, const struct bpk_where *where);
+
 /* ---- A tree that is continued ---- */
 
 /*

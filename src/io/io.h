@@ -233,6 +233,10 @@ bool bpk_is_still(const struct stat *now, const struct stat *seen);
  * found: two writes within one tick of the file system's clock leave the same ones. */
 bool bpk_is_settled(const struct stat *found, const struct timespec *now);
 
+/* The name of path without slashes at its end, and with suffix behind, for free(); NULL with
+ * BPK_NO_MEMORY. */
+char *bpk_path_beside(const char *path, const char *suffix, struct bpk_err *err);
+
 /*
  * Call stat. *there is false when the path does not exist; any other error fails with BPK_FAILED.
  */

@@ -1,5 +1,5 @@
-/* The folders above a path, for commands that must not write into the files that they read; and
- * numbered names, for the command append. */
+/* The folders above a path, for commands that must not write into the files that they read; names
+ * of files beside others; and numbered names, for the command append. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +10,19 @@
 #include "io/beneath.h"
 #include "io/full.h"
 #include "io/link.h"
+
+char *bpk_path_beside(const char *path, const char *suffix, struct bpk_err *err)
+{
+	size_t size = strlen(path);
+	char *name;
+
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	if (asprintf(&name, "%.*s%s", (int)size, path, suffix) >= 0)
+		return name;
+	bpk_fail_memory(err, size);
+	return NULL;
+}
 
 /* Of the folder that holds path, or -1. Folders are opened to be examined only. */
 static int open_parent(const char *path)

@@ -16,15 +16,7 @@ static const char magic[MAGIC + 1] = "bpkparit";
 
 char *bpk_parity_name(const char *path, struct bpk_err *err)
 {
-	size_t size = strlen(path);
-	char *name;
-
-	while (size > 1 && path[size - 1] == '/')
-		size--;
-	if (asprintf(&name, "%.*s" BPK_PARITY_SUFFIX, (int)size, path) >= 0)
-		return name;
-	bpk_fail_memory(err, size);
-	return NULL;
+	return bpk_path_beside(path, BPK_PARITY_SUFFIX, err);
 }
 
 int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk_err *err)

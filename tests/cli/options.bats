@@ -13,10 +13,10 @@ load lib
 
 @test "--help of bpk and of every command" {
     quietly bpk --help
-    for command in pack unpack cat info ls verify sum parity append truncate write meta bench help version; do
+    for command in pack unpack cat info ls verify sum parity seal append truncate write meta bench help version; do
         grep -qw "$command" "$out" || die "no $command"
     done
-    for command in pack unpack cat info ls verify sum parity append truncate write meta bench help version; do
+    for command in pack unpack cat info ls verify sum parity seal append truncate write meta bench help version; do
         quietly bpk $command --help
         grep -q -- '--help' "$out"
         grep -qi '^usage: bpk '$command "$out"
@@ -107,6 +107,9 @@ load lib
     quietly bpk pack -q5 a
     refuses 64 "unknown option --best, use -9" bpk pack --best a
     refuses 64 "unknown option --fast, use -1" bpk convert --fast=3 a.blp b.blp
+    refuses 64 "unknown option --decompress; 'bpk unpack' restores FILE" bpk --decompress a.blp
+    refuses 64 "unknown option -j; -T sets the number of threads" bpk pack -j2 a
+    refuses 64 "unknown option -C; -O names the directory" bpk unpack -C . a.blp
 }
 
 @test "the suffix of a result is that of a format, or --format is given" {

@@ -13,7 +13,7 @@ tree() { # N
 }
 
 # "KIND PATH" of each line of the state.
-kinds() { sed -n '/^\(good\|bad\|new\|other\) /s/ .* / /p' "${1:-state}"; }
+kinds() { sed -n '/^\(good\|bad\|new\|changed\|other\) /s/ .* / /p' "${1:-state}"; }
 
 # Make the checks of the state older by SECONDS, and give it its CRC.
 age() { # SECONDS [PATH]
@@ -109,6 +109,48 @@ END
     cp a.blp e
     quietly bpk verify -r --state state e
     [ "$(kinds | wc -l)" -eq 3 ] || die "$(cat state)"
+}
+
+@test "verify --state: an empty directory fails every time, and the files below it stay in the state" {
+    tree 2
+    mkdir e
+    mv d/002.blp e
+    quietly bpk verify -r --state state d e
+    mv e away
+    mkdir e
+    for _ in 1 2; do
+        ends 1 bpk verify -r --state state d e
+        says 'e: no archive was found in it'
+        [ "$(kinds)" = "$(printf '%s\n' 'good d/001.blp' 'good e/002.blp')" ]
+    done
+    quietly bpk verify -r --state state d
+    (cd d && quietly bpk verify -r --state ../state .)
+    rmdir e
+    mv away e
+    quietly bpk verify -r --state state d e
+}
+
+@test "verify --state: an archive that does not begin as one any more" {
+    tree 1
+    cp d/001.blp d/plain
+    cp d/001.blp d/new
+    bpk tar -o d/x.tar d/001.blp
+    quietly bpk verify -r --state state d
+    for name in plain x.tar; do
+        touch -r d/$name time
+        printf XXXX | dd of=d/$name bs=1 seek=10 conv=notrunc status=none
+        printf XXXX | dd of=d/$name bs=1 conv=notrunc status=none
+        touch -r time d/$name
+    done
+    echo text >d/new
+    ends 2 bpk verify -r --state state d
+    says 'd/new: was an archive at its last check, and does not begin as one'
+    for _ in 1 2; do # the one that was written anew is reported once
+        says 'd/plain: was an archive at its last check, and does not begin as one'
+        says 'd/x.tar: does not begin as a tar, as its name says it should'
+        ends 2 bpk verify -r --state state d
+        [ "$(wc -l <"$err")" -eq 2 ]
+    done
 }
 
 @test "verify --max-age fails for an archive without a good check" {

@@ -530,13 +530,6 @@ static void finish_row(const struct row *row, const char *wrong, const char *sai
 	all_right += right;
 }
 
-/* Commands that commit more than once, or leave the order of their calls to chance. */
-static bool is_one_commit(const struct row *row)
-{
-	return !row->threads && strstr(row->name, "follow") == NULL &&
-	       strstr(row->name, "join") == NULL;
-}
-
 static void cut_row(size_t n, char **wishes, int count)
 {
 	static struct row row;
@@ -544,7 +537,7 @@ static void cut_row(size_t n, char **wishes, int count)
 	char said[512];
 	const char *wrong;
 
-	if (!row_make(n, &row) || !is_one_commit(&row) ||
+	if (!row_make(n, &row) || !row_is_one_commit(&row) ||
 	    (!full && count == 0 && !run_turn(n, ROWS)) || !run_is_wanted(row.name, wishes, count))
 		return;
 	points = right = 0;

@@ -60,6 +60,22 @@ static const struct form {
 	{ "blp, sealed, last chunk partial", "x.blp",
 	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --seal --set k=0 -o x.blp -", false,
 	  false },
+	{ "blp, identity, last chunk partial", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --identity --set k=0 -o x.blp -",
+	  false, false },
+	{ "chunked, identity, sealed, last chunk partial", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K --seal"
+	  " --identity --set k=0 -o x.blpd b; rm b",
+	  false, false },
+	{ "b2frame, identity, last chunk partial", "x.b2frame",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 -F b2frame --identity --set k=0"
+	  " -o x.b2frame -",
+	  false, false },
+	{ "b2sparse, identity, last chunk partial", "x.b2s",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F b2sparse --identity --set k=0 -o "
+	  "x.b2s"
+	  " b; rm b",
+	  false, false },
 	{ "chunked, last chunk full", "x.blpd",
 	  "head -c 16384 a >b; \"$BPK\" pack -q -T 1 -z 4K -t 4 -F chunked --superchunk-size 8K"
 	  " --set k=0 -o x.blpd b; rm b",
@@ -440,6 +456,14 @@ static bool refuses_sealed(const struct form *form, const struct deed *deed)
 		strncmp(deed->args, "convert", 7) == 0);
 }
 
+/* True if a deed removes a recorded identity, and so says more than of others. */
+static bool loses_identity(const struct form *form, const struct deed *deed)
+{
+	return strstr(form->setup, "--identity") != NULL &&
+	       (strncmp(deed->args, "write", 5) == 0 ||
+		strncmp(deed->args, "meta import", 11) == 0);
+}
+
 /* True if the deed can be applied to this form. */
 static bool suits(const struct form *form, const struct deed *deed)
 {
@@ -458,7 +482,7 @@ static bool suits(const struct form *form, const struct deed *deed)
 		return false;
 	if (strchr(deed->args, '@') == NULL && form != forms)
 		return false;
-	if (refuses_sealed(form, deed))
+	if (refuses_sealed(form, deed) || loses_identity(form, deed))
 		return false;
 	if (strstr(deed->args, " 8192") != NULL && strncmp(form->name, "b2nd", 4) == 0)
 		return false; /* it is cut at rows, of 200 bytes */
@@ -499,6 +523,12 @@ bool row_make(size_t n, struct row *row)
 	snprintf(row->name, sizeof row->name, "%s: %s", form->name, deed->name);
 	row_set_command(row, deed->args);
 	return true;
+}
+
+bool row_is_one_commit(const struct row *row)
+{
+	return !row->threads && strstr(row->name, "follow") == NULL &&
+	       strstr(row->name, "join") == NULL;
 }
 
 /* ---- Beginning and ending ---- */

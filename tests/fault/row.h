@@ -1,6 +1,7 @@
 /*
  * Rows of the sweeps over archives that are changed: a state of an archive and a command on it. Of
- * an undisturbed run a row learns the old content and the new. living.c and powercuts.c use it.
+ * an undisturbed run a row learns the old content and the new. living.c,
+ * powercuts.c and shutdown.c use it.
  */
 #ifndef BPK_TESTS_FAULT_ROW_H
 #define BPK_TESTS_FAULT_ROW_H
@@ -51,6 +52,9 @@ void row_end(void);
 /* The number of rows, and row n; false if that one makes no sense. */
 size_t row_count(void);
 bool row_make(size_t n, struct row *row);
+
+/* False for commands that commit more than once, or leave the order of their calls to chance. */
+bool row_is_one_commit(const struct row *row);
 
 /* Set argv; @ in args is the archive. */
 void row_set_command(struct row *row, const char *args);

@@ -275,6 +275,8 @@ struct bpk_bloscpack_reader {
 
 	/* Leaves of the chunks that were tested; NULL: no seal, or nothing asks for them. */
 	struct bpk_seal_leaves *leaves;
+	struct bpk_seal_proof
+		*proof; /* of chunks that may be fetched; NULL: of none, and all may */
 
 	/* Of chunks read, and bytes read in advance, which copies of the reader share; both NULL:
 	 * the source cannot change. */

@@ -20,6 +20,7 @@ static void reader_close(void *reader)
 	bpk_bloscpack_metadata_clear(&r->metadata);
 	bpk_seal_clear(&r->seal);
 	bpk_seal_leaves_free(r->leaves);
+	bpk_seal_proof_free(r->proof);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
 	free(r);
@@ -133,6 +134,8 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 		rc = fetch_in_hold(r, parcel, &found);
 	if (rc == 0)
 		rc = bpk_bloscpack_marks_fetched(r, parcel, &found);
+	if (rc == 0)
+		rc = bpk_bloscpack_seal_test(r, parcel, &found);
 	if (rc < 0 && err != NULL)
 		*err = found;
 	return rc;
@@ -271,6 +274,7 @@ const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.check = reader_check,
 	.locate = reader_locate,
 	.audit = bpk_bloscpack_audit,
+	.prove = bpk_bloscpack_seal_prove,
 	.unchanged = bpk_bloscpack_unchanged,
 	.close = reader_close,
 };

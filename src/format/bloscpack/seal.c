@@ -32,6 +32,67 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunk
 	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0 : bpk_seal_refuse(err);
 }
 
+/* ---- Proofs ---- */
+
+struct finding {
+	struct bpk_bloscpack_reader *reader;
+	struct bpk_parcel parcel;
+};
+
+/* A damaged chunk is named by its own digest. */
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct finding *f = arg;
+	const struct bpk_checksum *checksum = f->reader->header.checksum;
+	struct bpk_where where;
+
+	if (bpk_seal_is_recorded(checksum)) {
+		struct bpk_seal_facts facts;
+
+		if (bpk_bloscpack_reader_ops.locate(f->reader, number, &where, err) != 0)
+			return -1;
+		facts = bpk_seal_facts_of(number, &where);
+		return bpk_seal_leaf(&facts, leaf, err);
+	}
+	f->parcel.number = number;
+	if (bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err) != 0 ||
+	    bpk_bloscpack_reader_ops.check(f->reader, &f->parcel, err) != 0)
+		return -1;
+	return bpk_seal_parcel(checksum, &f->parcel, number, true, leaf, err);
+}
+
+int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct finding f = { r, { .want_size = SIZE_MAX } };
+	struct bpk_seal_proof *proof = NULL;
+	int rc = bpk_bloscpack_seal_check(r, err);
+
+	if (rc == 0 && r->seal.tree == NULL)
+		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
+	if (rc == 0)
+		rc = bpk_seal_prove(r->seal.tree, first, end, find_leaf, &f, &proof, err);
+	r->proof = proof;
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
+}
+
+int bpk_bloscpack_seal_test(const struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
+			    struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (r->proof == NULL)
+		return 0;
+	if (parcel->data_size < parcel->raw_size) /* a writer has added to the last chunk */
+		return bpk_fail_changed(err);
+	if (bpk_seal_parcel(r->header.checksum, parcel, parcel->number, false, leaf, err) != 0)
+		return -1;
+	return bpk_seal_proof_test(r->proof, parcel->number, leaf, err) == 0
+		       ? 0
+		       : bpk_bloscpack_chunk_subject(err, parcel->number, parcel->packed_offset);
+}
+
 /* ---- The root ---- */
 
 static int find_root(struct bpk_view text, const uint8_t *header, uint64_t generation,

@@ -41,6 +41,11 @@ int bpk_bloscpack_seal_check(const struct bpk_bloscpack_reader *reader, struct b
 int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunks,
 			    struct bpk_seal_tree *kept, struct bpk_err *err);
 
+/* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
+int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_bloscpack_seal_test(const struct bpk_bloscpack_reader *reader,
+			    const struct bpk_parcel *parcel, struct bpk_err *err);
+
 /* Join metadata (empty: none) and the record for them, header and a tree with its last leaf. Fails
  * with BPK_USAGE if the text is no object, or has a member of the record's name. */
 int bpk_bloscpack_seal_join(struct bpk_view text, const uint8_t *header, uint64_t generation,

@@ -74,7 +74,7 @@ static int write_front(struct bpk_bloscpack_writer *w, const struct bpk_info *in
 		rc = bpk_bloscpack_metadata_make(info, &w->text, &metadata, err);
 		section = bpk_buf_view(&metadata);
 	}
-	if (rc == 0 && w->generation > 0)
+	if (rc == 0 && section.size > 0)
 		memcpy(w->section, section.data, sizeof w->section);
 	w->header.has_metadata = section.size > 0;
 	bpk_bloscpack_header_write(&w->header, bytes);
@@ -256,8 +256,18 @@ static int check_total(const struct bpk_bloscpack_writer *w, struct bpk_err *err
 	return 0;
 }
 
-/* Put the record into the metadata that were written. */
-static int write_seal(struct bpk_bloscpack_writer *w, const uint8_t *header, struct bpk_err *err)
+/* The text of the metadata, with the record of a seal. */
+static int make_text(const struct bpk_bloscpack_writer *w, const uint8_t *header,
+		     struct bpk_buf *text, struct bpk_err *err)
+{
+	if (w->generation == 0)
+		return bpk_buf_append(text, bpk_buf_view(&w->text), err);
+	return bpk_bloscpack_seal_join(bpk_buf_view(&w->text), header, w->generation, &w->tree,
+				       text, err);
+}
+
+/* Write the metadata, which are not those that were written before, into their place. */
+static int write_text(struct bpk_bloscpack_writer *w, const uint8_t *header, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 }, front = { 0 };
 	struct bpk_bloscpack_metadata m = { 0 };
@@ -267,8 +277,7 @@ static int write_seal(struct bpk_bloscpack_writer *w, const uint8_t *header, str
 	int rc = -1;
 
 	bpk_bloscpack_metadata_room(w->section, &m);
-	if (bpk_bloscpack_seal_join(bpk_buf_view(&w->text), header, w->generation, &w->tree, &text,
-				    err) != 0 ||
+	if (make_text(w, header, &text, err) != 0 ||
 	    bpk_buf_append(&front, bpk_view(w->section, sizeof w->section), err) != 0 ||
 	    bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&text), &front, digest, &fits, err) != 0)
 		goto out;
@@ -292,6 +301,32 @@ int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_e
 	return bpk_buf_append(&w->text, text, err);
 }
 
+/* The room is counted without packing, which may change its mind. */
+static int writer_set_member(void *writer, const char *name, const char *value, bool *fits,
+			     struct bpk_err *err)
+{
+	struct bpk_bloscpack_writer *w = writer;
+	struct bpk_bloscpack_metadata m = { 0 };
+	struct bpk_buf text = { 0 };
+	size_t seal = w->generation > 0 ? BPK_BLOSCPACK_SEAL_ROOM : 0;
+	int rc = -1;
+
+	*fits = false;
+	bpk_bloscpack_metadata_room(w->section, &m);
+	if (!w->seekable || !w->header.has_metadata)
+		bpk_fail(err, BPK_UNSUPPORTED,
+			 "metadata cannot be changed in a pipe; name the result with --output");
+	else if (bpk_buf_append(&text, bpk_buf_view(&w->text), err) == 0)
+		rc = bpk_json_set(&text, name, value, err);
+	*fits = rc == 0 && text.size <= m.room && seal <= m.room - text.size;
+	if (*fits) {
+		w->text_changed = true;
+		rc = bpk_bloscpack_writer_retext(w, bpk_buf_view(&text), err);
+	}
+	bpk_buf_clear(&text);
+	return rc;
+}
+
 int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
 				 struct bpk_err *err)
 {
@@ -311,7 +346,7 @@ static int finish_seekable(struct bpk_bloscpack_writer *w, struct bpk_err *err)
 	h->nchunks = w->nchunks;
 	h->last_chunk_size = w->last_raw;
 	bpk_bloscpack_header_write(h, bytes);
-	if (w->generation > 0 && write_seal(w, bytes, err) != 0)
+	if ((w->generation > 0 || w->text_changed) && write_text(w, bytes, err) != 0)
 		return -1;
 	if (bpk_draft_set_size(w->draft, w->position, err) != 0)
 		return -1;
@@ -338,6 +373,7 @@ const struct bpk_writer_ops bpk_bloscpack_writer_ops = {
 	.seal = writer_seal,
 	.put = writer_put,
 	.takes_unseen = writer_takes_unseen,
+	.set_member = writer_set_member,
 	.finish = writer_finish,
 	.close = writer_close,
 };

@@ -28,6 +28,7 @@ struct bpk_bloscpack_writer {
 	uint64_t generation;
 	struct bpk_seal_tree tree;                    /* of the chunks put so far */
 	struct bpk_buf text;                          /* the metadata without the record */
+	bool text_changed;                            /* since their section was written */
 	uint8_t section[BPK_BLOSCPACK_METADATA_SIZE]; /* the header of their section */
 };
 

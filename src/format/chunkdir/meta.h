@@ -110,6 +110,8 @@ struct bpk_chunkdir_reader {
 	struct bpk_source *sizes;     /* the first file of that name, open since; NULL: fixed */
 	char *sizes_name;
 	struct bpk_seal_leaves *leaves; /* of parcels that were checked; NULL: not wanted */
+	struct bpk_seal_proof
+		*proof; /* of parcels that may be fetched; NULL: of none, and all may */
 };
 
 /* Set info and described from set and files. */

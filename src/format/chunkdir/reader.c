@@ -266,7 +266,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 		return -1;
 	}
 	parcel->raw_offset = parcel->number * r->set.chunk_rows * r->set.row_size;
-	return 0;
+	return bpk_chunkdir_seal_test(r, parcel, err);
 }
 
 static int bring_leaf(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
@@ -433,6 +433,7 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_seal_leaves_free(r->leaves);
+	bpk_seal_proof_free(r->proof);
 	bpk_chunkdir_files_free(r->files);
 	bpk_source_close(r->sizes);
 	free(r->sizes_name);
@@ -493,6 +494,7 @@ const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
 	.subject = reader_subject,
 	.locate = reader_locate,
 	.audit = bpk_chunkdir_audit,
+	.prove = bpk_chunkdir_seal_prove,
 	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

@@ -3,6 +3,8 @@
 
 #include "format/digest_number.h"
 
+#include <inttypes.h>
+
 static const struct bpk_checksum *sha256(void)
 {
 	return bpk_checksum_find("sha256");
@@ -142,27 +144,37 @@ int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_parc
 	return rc == 0 ? bpk_seal_leaf(&facts, leaf, err) : -1;
 }
 
+struct finding {
+	struct bpk_chunkdir_reader *reader;
+	struct bpk_parcel parcel;
+	bool checks; /* a damaged chunk is named by its own digest */
+};
+
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = &bpk_chunkdir_reader_ops;
+	struct finding *f = arg;
+
+	f->parcel.number = number;
+	if (ops->fetch(f->reader, &f->parcel, err) != 0 ||
+	    (f->checks && ops->check(f->reader, &f->parcel, err) != 0))
+		return -1;
+	return bpk_chunkdir_seal_leaf(&f->reader->set, &f->parcel, leaf, err);
+}
+
+static void finding_clear(struct finding *f)
+{
+	bpk_buf_clear(&f->parcel.packed);
+	bpk_buf_clear(&f->parcel.raw);
+}
+
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *r, struct bpk_buf *all, struct bpk_err *err)
 {
-	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	struct bpk_seal_tree tree = { 0 };
-	uint8_t leaf[BPK_MERKLE_SIZE];
-	int rc = 0;
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = bpk_seal_walk(find_leaf, &f, r->set.nchunks, r->set.seal.tree, all, err);
 
-	for (; rc == 0 && parcel.number < r->set.nchunks; parcel.number++) {
-		rc = bpk_chunkdir_reader_ops.fetch(r, &parcel, err);
-		if (rc == 0)
-			rc = bpk_chunkdir_seal_leaf(&r->set, &parcel, leaf, err);
-		if (rc == 0)
-			rc = bpk_seal_tree_add(&tree, leaf, err);
-		if (rc == 0 && all != NULL)
-			rc = bpk_buf_append(all, bpk_view(leaf, sizeof leaf), err);
-	}
-	bpk_buf_clear(&parcel.packed);
-	bpk_buf_clear(&parcel.raw);
-	if (rc != 0)
-		return -1;
-	return bpk_seal_tree_equals(&tree, r->set.seal.tree) ? 0 : bpk_seal_refuse(err);
+	finding_clear(&f);
+	return rc;
 }
 
 int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
@@ -179,4 +191,52 @@ int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	if (bpk_seal_leaves_judge(r->leaves, r->set.nchunks, r->set.seal.tree, &whole, err) != 0)
 		return -1;
 	return whole ? 0 : bpk_chunkdir_seal_walk(r, NULL, err);
+}
+
+/* ---- Proofs ---- */
+
+/* The leaf by the digest that is recorded, without a look at the chunk. */
+static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			 struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = ((struct finding *)arg)->reader;
+	struct bpk_seal_facts facts;
+	struct bpk_where where;
+
+	if (bpk_chunkdir_reader_ops.locate(r, number, &where, err) != 0)
+		return -1;
+	facts = bpk_seal_facts_of(number, &where);
+	return bpk_seal_leaf(&facts, leaf, err);
+}
+
+int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = reader;
+	struct finding f = { r, { .want_size = SIZE_MAX }, true };
+	bool recorded = !r->set.has_columns && bpk_seal_is_recorded(r->info.chunks.checksum);
+	struct bpk_seal_proof *proof = NULL;
+	int rc = bpk_chunkdir_seal_check(r, err);
+
+	if (rc == 0 && r->set.seal.tree == NULL)
+		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
+	if (rc == 0)
+		rc = bpk_seal_prove(r->set.seal.tree, first, end,
+				    recorded ? find_recorded : find_leaf, &f, &proof, err);
+	r->proof = proof;
+	finding_clear(&f);
+	return rc;
+}
+
+int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+			   struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (r->proof == NULL)
+		return 0;
+	if (bpk_chunkdir_seal_leaf(&r->set, parcel, leaf, err) != 0)
+		return -1;
+	return bpk_seal_proof_test(r->proof, parcel->number, leaf, err) == 0
+		       ? 0
+		       : bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 }

@@ -47,6 +47,11 @@ int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *reader, struct bpk
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *reader, struct bpk_buf *all,
 			   struct bpk_err *err);
 
+/* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
+int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *reader,
+			   const struct bpk_parcel *parcel, struct bpk_err *err);
+
 /* Both tests, by the leaves of the parcels that were checked, if these are all. */
 int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *reader, struct bpk_err *err);
 

@@ -329,6 +329,20 @@ static int put_table(struct writer *w, struct bpk_err *err)
 	return rc;
 }
 
+/* The attributes are written last. Metadata that are wrapped in one of them have no members. */
+static int writer_set_member(void *writer, const char *name, const char *value, bool *fits,
+			     struct bpk_err *err)
+{
+	struct writer *w = writer;
+
+	*fits = true;
+	if (bpk_json_member(bpk_buf_view(&w->attributes), name).size == 0)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata with names of the format's own leave no place for %s",
+				name);
+	return bpk_json_set(&w->attributes, name, value, err);
+}
+
 static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
@@ -352,6 +366,7 @@ const struct bpk_writer_ops bpk_chunkdir_writer_ops = {
 	.seal = writer_seal,
 	.put = writer_put,
 	.takes_unseen = writer_takes_unseen,
+	.set_member = writer_set_member,
 	.finish = writer_finish,
 	.close = writer_close,
 };

@@ -5,6 +5,7 @@
 #include "format/frame/fetch.h"
 #include "format/frame/latest.h"
 #include "format/frame/notes.h"
+#include "format/frame/seal.h"
 
 /* A special value of a contiguous frame is in the index, which stays as it was at open: it needs no
  * hold. */
@@ -54,7 +55,7 @@ int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 		rc = bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
 		parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
-	return rc;
+	return rc == 0 ? bpk_frame_seal_test(r, parcel, err) : rc;
 }
 
 /* Chunks mostly follow each other, so that a chunk ends where the next one begins. */
@@ -77,7 +78,8 @@ void bpk_frame_announce(const struct bpk_frame_reader *r, uint64_t number, uint6
 int bpk_frame_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_range want = { parcel->want_start, parcel->want_size };
-	bool all = parcel->number >= r->state.nchunks || want.size == 0 || want.size == SIZE_MAX ||
+	bool all = r->proof != NULL || parcel->number >= r->state.nchunks || want.size == 0 ||
+		   want.size == SIZE_MAX ||
 		   (want.start == 0 && want.size >= bpk_frame_chunk_size(r, parcel->number));
 	const struct bpk_frame_ranges wanted = { &want, all ? 0 : 1 };
 

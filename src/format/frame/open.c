@@ -103,6 +103,7 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	bpk_frame_close(r->latest);
 	free(r->repeats);
 	bpk_seal_leaves_free(r->leaves);
+	bpk_seal_proof_free(r->proof);
 	bpk_frame_notes_free(r->notes);
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->array.nd);

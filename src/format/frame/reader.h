@@ -95,6 +95,8 @@ struct bpk_frame_reader {
 	struct bpk_frame_located located; /* owned by the thread that locates */
 
 	struct bpk_seal_leaves *leaves; /* of chunks that were checked; NULL: not wanted */
+	struct bpk_seal_proof
+		*proof; /* of chunks that may be fetched; NULL: of none, and all may */
 
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 

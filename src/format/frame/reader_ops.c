@@ -243,6 +243,7 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.locate = reader_locate,
 	.repeats = bpk_frame_repeats,
 	.audit = bpk_frame_audit,
+	.prove = bpk_frame_seal_prove,
 	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

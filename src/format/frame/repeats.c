@@ -160,8 +160,9 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 	struct bpk_frame_found found;
 	uint64_t count;
 
-	if (r->array.bands != NULL || number == 0 || number >= r->state.nchunks ||
-	    number == last_alike(r, number))
+	/* each chunk is compared with its own proof */
+	if (r->array.bands != NULL || r->proof != NULL || number == 0 ||
+	    number >= r->state.nchunks || number == last_alike(r, number))
 		return 0;
 	if (r->repeats == NULL && !r->state.uniform)
 		r->repeats = calloc(

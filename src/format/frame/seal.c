@@ -4,6 +4,7 @@
  */
 #include "format/frame/seal.h"
 
+#include "format/frame/chunks.h"
 #include "format/frame/fetch.h"
 
 #include <inttypes.h>
@@ -45,41 +46,38 @@ int bpk_frame_seal_check(const struct bpk_frame_reader *r, struct bpk_err *err)
 
 /* ---- The chunks ---- */
 
-static int find_leaf(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
-		     uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+struct finding {
+	struct bpk_frame_reader *reader;
+	struct bpk_parcel parcel;
+	bool checks; /* a damaged chunk is named by its own digest */
+};
+
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
 {
+	struct finding *f = arg;
 	bool found;
 
-	if (bpk_frame_seal_find_entry(r, parcel->number, leaf, &found, err) != 0)
+	f->parcel.number = number;
+	if (bpk_frame_seal_find_entry(f->reader, number, leaf, &found, err) != 0)
 		return -1;
 	if (found)
 		return 0;
-	if (bpk_frame_fetch(r, parcel, err) != 0)
+	if (bpk_frame_fetch(f->reader, &f->parcel, err) != 0 ||
+	    (f->checks && bpk_frame_chunk_check(f->reader, &f->parcel, err) != 0))
 		return -1;
-	return bpk_seal_parcel(bpk_frame_seal_checksum(r), parcel, parcel->number, false, leaf,
-			       err);
+	return bpk_seal_parcel(bpk_frame_seal_checksum(f->reader), &f->parcel, number, f->checks,
+			       leaf, err);
 }
 
 int bpk_frame_seal_walk(struct bpk_frame_reader *r, bool compares, struct bpk_buf *all,
 			struct bpk_err *err)
 {
-	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	struct bpk_seal_tree tree = { 0 };
-	uint8_t leaf[BPK_MERKLE_SIZE];
-	int rc = 0;
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = bpk_seal_walk(find_leaf, &f, r->state.nchunks,
+			       compares ? r->state.seal.tree : NULL, all, err);
 
-	for (; rc == 0 && parcel.number < r->state.nchunks; parcel.number++) {
-		rc = find_leaf(r, &parcel, leaf, err);
-		if (rc == 0)
-			rc = bpk_seal_tree_add(&tree, leaf, err);
-		if (rc == 0 && all != NULL)
-			rc = bpk_buf_append(all, bpk_view(leaf, sizeof leaf), err);
-	}
-	bpk_buf_clear(&parcel.packed);
-	if (rc != 0)
-		return -1;
-	return !compares || bpk_seal_tree_equals(&tree, r->state.seal.tree) ? 0
-									    : bpk_seal_refuse(err);
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
 }
 
 int bpk_frame_seal_audit(struct bpk_frame_reader *r, struct bpk_err *err)
@@ -94,4 +92,53 @@ int bpk_frame_seal_audit(struct bpk_frame_reader *r, struct bpk_err *err)
 	    0)
 		return -1;
 	return whole ? 0 : bpk_frame_seal_walk(r, true, NULL, err);
+}
+
+/* ---- Proofs ---- */
+
+/* The leaf by the digest that is recorded, without a look at the chunk. */
+static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			 struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = ((struct finding *)arg)->reader;
+	struct bpk_where where = { 0 };
+	struct bpk_frame_found place;
+	struct bpk_seal_facts facts;
+	bool found;
+
+	if (bpk_frame_seal_find_entry(r, number, leaf, &found, err) != 0)
+		return -1;
+	if (found)
+		return 0;
+	if (!bpk_frame_has_seal(&r->state, number))
+		return find_leaf(arg, number, leaf, err);
+	if (bpk_frame_look(r, number, &place, err) != 0 ||
+	    bpk_frame_get_seal(&r->state, number, where.digest, err) != 0)
+		return -1;
+	where.header = place.header;
+	facts = bpk_seal_facts_of(number, &where);
+	return bpk_seal_leaf(&facts, leaf, err);
+}
+
+/* Bands take their items from many chunks. */
+int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = reader;
+	struct finding f = { r, { .want_size = SIZE_MAX }, true };
+	bool recorded = bpk_seal_is_recorded(bpk_frame_seal_checksum(r)) && !r->state.stale;
+	struct bpk_seal_proof *proof = NULL;
+	int rc = bpk_frame_seal_check(r, err);
+
+	if (rc == 0 && r->state.seal.tree == NULL)
+		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
+	if (r->array.bands != NULL && first != end) {
+		first = 0;
+		end = BPK_UNKNOWN;
+	}
+	if (rc == 0)
+		rc = bpk_seal_prove(r->state.seal.tree, first, end,
+				    recorded ? find_recorded : find_leaf, &f, &proof, err);
+	r->proof = proof;
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
 }

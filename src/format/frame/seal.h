@@ -18,6 +18,9 @@ int bpk_frame_seal_walk(struct bpk_frame_reader *reader, bool compares, struct b
 /* Both tests, by the leaves of the chunks that were checked, if these are all. */
 int bpk_frame_seal_audit(struct bpk_frame_reader *reader, struct bpk_err *err);
 
+/* bpk_reader_ops.prove */
+int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+
 /* ---- Leaves (seal_leaves.c) ---- */
 
 /* The checksum of the digests, or the one without. */
@@ -26,6 +29,10 @@ const struct bpk_checksum *bpk_frame_seal_checksum(const struct bpk_frame_reader
 /* Find the leaf of a chunk that the index alone has; *found is false for others. Any thread. */
 int bpk_frame_seal_find_entry(const struct bpk_frame_reader *reader, uint64_t number,
 			      uint8_t leaf[BPK_MERKLE_SIZE], bool *found, struct bpk_err *err);
+
+/* Compare a chunk that was fetched whole with its proof, if reader->proof is set. Any thread. */
+int bpk_frame_seal_test(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
+			struct bpk_err *err);
 
 /* Make reader->leaves, if the frame has a seal and will be audited. */
 int bpk_frame_seal_begin(struct bpk_frame_reader *reader, struct bpk_err *err);

@@ -137,6 +137,30 @@ static bool directory_takes_unseen(const void *writer, const struct bpk_parcel *
 	return !w->output.has_nd && bpk_frame_output_takes_unseen(&w->output, parcel, all_there);
 }
 
+/* The trailer has them, which is written last. */
+static int writer_set_member(void *writer, const char *name, const char *value, bool *fits,
+			     struct bpk_err *err)
+{
+	struct writer *w = writer;
+	struct bpk_frame_layers none = { 0 }, made = { 0 };
+	struct bpk_buf text = { 0 };
+	int rc = bpk_json_set(&text, name, value, err);
+
+	*fits = true;
+	if (rc == 0)
+		rc = bpk_frame_layers_parse(bpk_buf_view(&text), &none, &made, err);
+	if (rc == 0 && (bpk_frame_layers_find(&w->output.layers, name) == NULL || made.count != 1))
+		rc = bpk_fail(err, BPK_UNSUPPORTED,
+			      "the metadata have no layers, and so none for %s", name);
+	if (rc == 0)
+		rc = bpk_frame_layers_set(&w->output.layers, name,
+					  bpk_buf_view(&made.all[0].content), err);
+	bpk_frame_layers_clear(&none);
+	bpk_frame_layers_clear(&made);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
 static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
@@ -162,6 +186,7 @@ const struct bpk_writer_ops bpk_frame_writer_ops = {
 	.seal = writer_seal,
 	.put = writer_put,
 	.takes_unseen = file_takes_unseen,
+	.set_member = writer_set_member,
 	.finish = writer_finish,
 	.close = writer_close,
 };
@@ -174,6 +199,7 @@ const struct bpk_writer_ops bpk_frame_sparse_writer_ops = {
 	.seal = writer_seal,
 	.put = writer_put,
 	.takes_unseen = directory_takes_unseen,
+	.set_member = writer_set_member,
 	.finish = writer_finish,
 	.close = writer_close,
 };

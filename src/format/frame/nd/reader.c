@@ -102,8 +102,9 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 	return bpk_buf_append(&f->ranges, bpk_view(&range, sizeof range), err);
 }
 
-/* Find the wanted blocks of the chunk. No range means all: it is wanted whole, sealed, or so small
- * that one read is cheaper, as a special chunk is, however many blocks it has. */
+/* Find the wanted blocks of the chunk. No range means all: it is wanted whole, sealed, to be
+ * proven, or so small that one read is cheaper, as a special chunk is, however many blocks it
+ * has. */
 static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ranges *wanted,
 		       struct bpk_err *err)
 {
@@ -111,7 +112,7 @@ static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ran
 
 	*wanted = (struct bpk_frame_ranges){ 0 };
 	f->ranges.size = 0;
-	if (bpk_frame_chunk_is_sealed(f->reader, number))
+	if (bpk_frame_chunk_is_sealed(f->reader, number) || f->reader->proof != NULL)
 		return 0;
 	if (bpk_frame_look(f->reader, number, &found, err) != 0)
 		return -1;

@@ -1,0 +1,225 @@
+/* Damaged copies of one archive as one place. Called by cli's merge.c. */
+#include "archive/merge_inner.h"
+
+#include <stdlib.h>
+
+struct opened {
+	struct bpk_merge merge; /* the first member: it is the handle */
+	struct bpk_merge_view view;
+};
+
+/* ---- Opening ---- */
+
+static int search(struct bpk_merge *m, size_t copy, struct bpk_err *err)
+{
+	const struct bpk_place *place = &m->copies[copy].place;
+
+	if ((place->is_directory &&
+	     bpk_dir_generation(place->directory, &m->generations[copy], err) != 0) ||
+	    m->format->salvage(place, &m->found[copy], err) != 0)
+		return bpk_input_subject(&m->copies[copy], err);
+	return 0;
+}
+
+static int compare_known(const void *a, const void *b)
+{
+	const struct bpk_merge_known *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->packed_size < y->packed_size ? -1 : x->packed_size > y->packed_size;
+}
+
+/* List where intact chunks were found, each place once. */
+static int list_known(struct bpk_merge *m, struct bpk_err *err)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		count += m->found[c].count;
+	m->known = bpk_calloc(count + 1, sizeof *m->known, err);
+	if (m->known == NULL)
+		return -1;
+	for (size_t c = 0; c < m->ncopies; c++)
+		for (size_t i = 0; i < m->found[c].count; i++) {
+			const struct bpk_saved *saved = &m->found[c].all[i];
+
+			if (saved->intact && saved->special == BPK_SPECIAL_NONE)
+				m->known[m->nknown++] =
+					(struct bpk_merge_known){ saved->offset,
+								  saved->packed_size };
+		}
+	qsort(m->known, m->nknown, sizeof *m->known, compare_known);
+	for (size_t i = 0; i < m->nknown; i++)
+		if (kept == 0 || compare_known(&m->known[kept - 1], &m->known[i]) != 0)
+			m->known[kept++] = m->known[i];
+	m->nknown = kept;
+	return 0;
+}
+
+static int merge(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (search(m, c, err) != 0)
+			return -1;
+	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
+	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
+		return -1;
+	return bpk_merge_take_chunks(m, err) != 0 ? -1 : bpk_merge_prove(m, err);
+}
+
+int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
+		   struct bpk_merge **opened, struct bpk_err *err)
+{
+	enum { BUDGET = 1 << 26 };
+	struct opened *o = bpk_calloc(1, sizeof *o, err);
+
+	*opened = NULL;
+	if (o == NULL)
+		return -1;
+	o->merge = (struct bpk_merge){
+		.copies = copies,
+		.ncopies = ncopies,
+		.format = format,
+		.budget = BUDGET,
+	};
+	if (merge(&o->merge, err) != 0) {
+		bpk_merge_close(&o->merge);
+		return -1;
+	}
+	*opened = &o->merge;
+	return 0;
+}
+
+void bpk_merge_close(struct bpk_merge *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t c = 0; c < m->ncopies; c++)
+		bpk_salvage_clear(&m->found[c]);
+	for (size_t i = 0; i < m->nfiles; i++) {
+		free(m->files[i].name);
+		free(m->files[i].parts);
+		free(m->files[i].runs);
+	}
+	free(m->files);
+	free(m->names);
+	free(m->known);
+	bpk_buf_clear(&m->doubt);
+	free(m);
+}
+
+/* ---- The place ---- */
+
+int bpk_merge_place(struct bpk_merge *m, struct bpk_place *place, struct bpk_err *err)
+{
+	struct bpk_merge_view *view = &((struct opened *)(void *)m)->view;
+	int rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err);
+
+	*place = view->place;
+	return rc;
+}
+
+bool bpk_merge_changes(const struct bpk_merge *m)
+{
+	for (size_t i = 0; i < m->nfiles; i++) {
+		const struct bpk_merge_file *file = &m->files[i];
+
+		if (file->base != 0 || file->size != file->sizes[0])
+			return true;
+		for (size_t r = 0; r < file->nruns; r++)
+			if (file->runs[r].copy != 0)
+				return true;
+		for (size_t p = 0; p < file->nparts; p++)
+			if (file->parts[p].variants[file->parts[p].chosen] != 0)
+				return true;
+	}
+	return false;
+}
+
+const char *bpk_merge_doubt(const struct bpk_merge *m)
+{
+	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
+}
+
+int bpk_merge_unchanged(const struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++) {
+		const struct bpk_place *place = &m->copies[c].place;
+
+		if ((place->is_directory &&
+		     bpk_dir_settle(place->directory, m->generations[c], true, err) != 0) ||
+		    bpk_place_unchanged(place, err) != 0)
+			return bpk_input_subject(&m->copies[c], err);
+	}
+	return 0;
+}
+
+/* ---- Writing ---- */
+
+static int copy_bytes(struct bpk_source *source, struct bpk_draft *draft, struct bpk_err *err)
+{
+	enum { BLOCK = 1 << 20 };
+	struct bpk_buf block = { 0 };
+	size_t got = BLOCK;
+	int rc = bpk_buf_resize(&block, BLOCK, err);
+
+	for (uint64_t at = 0; rc == 0 && got == BLOCK; at += got) {
+		rc = bpk_source_read_at(source, at, bpk_span(block.data, BLOCK), &got, err);
+		if (rc == 0)
+			rc = bpk_draft_write(draft, bpk_view(block.data, got), err);
+	}
+	bpk_buf_clear(&block);
+	return rc;
+}
+
+/* Create the folders that a file lies in. */
+static int make_folders(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	const char *end = strrchr(name, '/');
+	char *folder;
+	int rc;
+
+	if (end == NULL)
+		return 0;
+	folder = strndup(name, (size_t)(end - name));
+	if (folder == NULL)
+		return bpk_fail_memory(err, (uint64_t)(end - name));
+	rc = bpk_tree_folder(tree, folder, err);
+	free(folder);
+	return rc;
+}
+
+static int write_file(struct bpk_dir *dir, struct bpk_tree *tree, const char *name,
+		      struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	struct bpk_draft *draft = NULL;
+	int rc = bpk_dir_source(dir, name, &source, err);
+
+	if (rc == 0)
+		rc = make_folders(tree, name, err);
+	if (rc == 0)
+		rc = bpk_tree_draft(tree, name, &draft, err);
+	if (rc == 0)
+		rc = copy_bytes(source, draft, err);
+	if (rc == 0)
+		rc = bpk_tree_stage(tree, draft, err);
+	else
+		bpk_draft_drop(draft);
+	bpk_source_close(source);
+	return rc;
+}
+
+int bpk_merge_write(struct bpk_merge *m, struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_place place;
+	int rc = bpk_merge_place(m, &place, err);
+
+	if (rc == 0 && !place.is_directory)
+		rc = copy_bytes(place.source, draft, err);
+	for (size_t i = 0; rc == 0 && place.is_directory && i < m->nfiles; i++)
+		rc = write_file(place.directory, bpk_draft_tree(draft), m->files[i].name, err);
+	bpk_place_close(&place);
+	return rc;
+}

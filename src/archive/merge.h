@@ -1,0 +1,45 @@
+/*
+ * The union of damaged copies of one archive, as a place that is read like any other: each chunk,
+ * and each part between them, from a copy in which it is intact. A part of the room's door. For one
+ * thread, but the sources of the place.
+ *
+ *     copy 0    header | chunk 0 | ####### | chunk 2 | index        #: damaged
+ *     copy 1    ###### | chunk 0 | chunk 1 | ####### | index
+ *     place     header | chunk 0 | chunk 1 | chunk 2 | index
+ */
+#ifndef BPK_ARCHIVE_MERGE_H
+#define BPK_ARCHIVE_MERGE_H
+
+#include "archive/input.h"
+
+enum { BPK_MERGE_MOST = 16 }; /* copies */
+
+struct bpk_merge;
+
+/*
+ * Find the intact chunks of the copies, inputs of bpk_input_look that are of this format, and are
+ * borrowed until close. Fails with BPK_FAILED if they are not copies of one archive: their numbers
+ * of chunks or their sizes differ, or intact chunks of one number.
+ */
+int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
+		   struct bpk_merge **merge, struct bpk_err *err);
+void bpk_merge_close(struct bpk_merge *merge); /* NULL is harmless */
+
+/* Make the place, for bpk_place_close before the merge is closed. Its path is that of the first
+ * copy. */
+int bpk_merge_place(struct bpk_merge *merge, struct bpk_place *place, struct bpk_err *err);
+
+/* True if the place has bytes that the first copy has not. */
+bool bpk_merge_changes(const struct bpk_merge *merge);
+
+/* The bytes outside of chunks in which copies differ and that nothing proves, in words; NULL: there
+ * are none. Those of most copies, or the first one's, are taken. */
+const char *bpk_merge_doubt(const struct bpk_merge *merge);
+
+/* Write the bytes of the place, a file or a directory, to draft. */
+int bpk_merge_write(struct bpk_merge *merge, struct bpk_draft *draft, struct bpk_err *err);
+
+/* Fails with BPK_FAILED, "changed while it was read", for a copy that was. */
+int bpk_merge_unchanged(const struct bpk_merge *merge, struct bpk_err *err);
+
+#endif

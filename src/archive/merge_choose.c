@@ -1,0 +1,509 @@
+/*
+ * Chooses, for each part in which copies differ outside of chunks, the copy that is right: the one
+ * with which the archive opens and its index leads to the chunks that were found. merge.c calls it.
+ */
+#include "archive/merge_inner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	MOST_TRIES = 1024, /* ways to choose parts that are tried */
+	MOST_PROOFS = 256, /* of those, with a look at every byte */
+	MOST_COUNTS = 16,  /* searches for chunks */
+	MOST_MISSES = 64,  /* chunks in a row that are not found */
+};
+
+/* The parts of a file, or of all files. One thread's own. */
+struct choice {
+	struct bpk_merge *merge;
+	struct bpk_merge_file *only;     /* NULL: all */
+	const struct bpk_format *format; /* of the place */
+	struct bpk_merge_part **parts;
+	size_t nparts;
+	struct bpk_err *err;
+};
+
+/* ---- One way ---- */
+
+static bool is_known(const struct bpk_merge *m, const struct bpk_where *where)
+{
+	size_t i = m->nknown == 0 ? 0
+				  : bpk_find_last(&m->known->offset, sizeof *m->known, m->nknown,
+						  where->packed_offset);
+
+	/* several copies have it */
+	for (i++; i > 0 && i <= m->nknown && m->known[i - 1].offset == where->packed_offset; i--)
+		if (m->known[i - 1].packed_size == where->header.packed_size)
+			return true;
+	return false;
+}
+
+/* The points of an archive: 4 for each chunk that it leads to and that was found there, 2 if it has
+ * no damage outside of chunks, 1 if it has the typesize of a chunk, which no digest covers. */
+static int64_t count_points(struct choice *choice, void *reader)
+{
+	const struct bpk_reader_ops *ops = choice->format->reader;
+	const struct bpk_info *info = ops->info(reader);
+	struct bpk_merge *m = choice->merge;
+	int64_t points = info->damage == NULL ? 2 : 0;
+	bool agrees = false;
+	unsigned misses = 0;
+
+	for (uint64_t n = 0; n < info->chunks.count && misses < MOST_MISSES && m->budget > 0; n++) {
+		struct bpk_where where = { 0 };
+		int rc = ops->locate(reader, n, &where, NULL);
+
+		if (rc > 0)
+			break;
+		misses = rc == 0 ? 0 : misses + 1;
+		m->budget--;
+		if (rc != 0 || !is_known(m, &where))
+			continue;
+		points += 4;
+		agrees = agrees || where.header.typesize == info->chunks.typesize;
+	}
+	return points + agrees;
+}
+
+/* *score: less than 0 for an archive that does not open. */
+static int weigh(struct choice *choice, int64_t *score)
+{
+	const struct bpk_read_options options = { .as_stored = true, .saves = true };
+	const struct bpk_reader_ops *ops = choice->format->reader;
+	struct bpk_merge_view view;
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, choice->only, &view,
+				     choice->err);
+
+	*score = -1;
+	if (rc != 0)
+		return -1;
+	choice->merge->budget -= bpk_min_u64(choice->merge->budget, 64);
+	if (ops->open(&view.place, &options, &reader, &why) == 0) {
+		*score = count_points(choice, reader);
+		ops->close(reader);
+	} else if (bpk_err_is_of_machine(&why)) {
+		rc = bpk_fail(choice->err, why.kind, "%s", why.text);
+	}
+	bpk_merge_view_close(&view);
+	return rc;
+}
+
+static void ignore(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* *proven: the union opens, and every byte of it outside of the chunks is accounted for. */
+static int prove(struct choice *choice, bool *proven)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_reader_ops *ops = choice->format->reader;
+	struct bpk_merge_view view;
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, NULL, &view, choice->err);
+
+	*proven = false;
+	if (rc != 0)
+		return -1;
+	if (ops->open(&view.place, &options, &reader, &why) == 0) {
+		*proven = ops->info(reader)->damage == NULL &&
+			  (ops->audit == NULL || ops->audit(reader, ignore, NULL, &why) == 0);
+		ops->close(reader);
+	}
+	if (!*proven && bpk_err_is_of_machine(&why))
+		rc = bpk_fail(choice->err, why.kind, "%s", why.text);
+	bpk_merge_view_close(&view);
+	return rc;
+}
+
+/* ---- All ways ---- */
+
+static int list_parts(struct choice *choice)
+{
+	struct bpk_merge *m = choice->merge;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->nfiles; i++)
+		count += m->files[i].nparts;
+	choice->parts = bpk_calloc(count + 1, sizeof *choice->parts, choice->err);
+	if (choice->parts == NULL)
+		return -1;
+	for (size_t i = 0; i < m->nfiles; i++)
+		for (size_t p = 0; p < m->files[i].nparts; p++)
+			if ((choice->only == NULL || choice->only == &m->files[i]) &&
+			    m->files[i].parts[p].nvariants > 1)
+				choice->parts[choice->nparts++] = &m->files[i].parts[p];
+	return 0;
+}
+
+/* Go to the next way; false after the last. */
+static bool go_on(struct choice *choice)
+{
+	for (size_t i = 0; i < choice->nparts; i++) {
+		struct bpk_merge_part *part = choice->parts[i];
+
+		part->chosen = (uint8_t)((part->chosen + 1) % part->nvariants);
+		if (part->chosen != 0)
+			return true;
+	}
+	return false;
+}
+
+static void keep(const struct choice *choice, uint8_t *chosen)
+{
+	for (size_t i = 0; i < choice->nparts; i++)
+		chosen[i] = choice->parts[i]->chosen;
+}
+
+static void bring_back(struct choice *choice, const uint8_t *chosen)
+{
+	for (size_t i = 0; i < choice->nparts; i++)
+		choice->parts[i]->chosen = chosen[i];
+}
+
+/* Change one part after the other as long as that is better. */
+static int climb(struct choice *choice, int64_t *best)
+{
+	for (size_t i = 0; i < choice->nparts; i++) {
+		struct bpk_merge_part *part = choice->parts[i];
+		uint8_t kept = part->chosen;
+
+		for (uint8_t v = 0; v < part->nvariants && choice->merge->budget > 0; v++) {
+			int64_t score;
+
+			part->chosen = v;
+			if (v != kept && weigh(choice, &score) != 0)
+				return -1;
+			if (v != kept && score > *best) {
+				*best = score;
+				kept = v;
+			}
+		}
+		part->chosen = kept;
+	}
+	return 0;
+}
+
+/* Try all ways, up to a limit, then one part after the other. *best: the score of the chosen one,
+ * and of equal ones the first. */
+static int choose(struct choice *choice, int64_t *best)
+{
+	bool is_file = choice->merge->names == NULL;
+	int64_t perfect = is_file ? 4 * (int64_t)choice->merge->nknown + 3 : INT64_MAX, score;
+	uint8_t *chosen;
+	int rc = 0;
+
+	*best = INT64_MIN;
+	if (list_parts(choice) != 0)
+		return -1;
+	chosen = bpk_calloc(choice->nparts + 1, 1, choice->err);
+	if (chosen == NULL)
+		return -1;
+	for (unsigned tries = 0; rc == 0 && tries < MOST_TRIES && *best < perfect; tries++) {
+		rc = weigh(choice, &score);
+		if (rc == 0 && score > *best) {
+			*best = score;
+			keep(choice, chosen);
+		}
+		if (choice->merge->budget == 0 || !go_on(choice))
+			break;
+	}
+	bring_back(choice, chosen);
+	if (rc == 0 && *best < perfect)
+		rc = climb(choice, best);
+	free(chosen);
+	return rc;
+}
+
+/* ---- Files ---- */
+
+/* The copies that have the file in this size. */
+static size_t count_size(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
+{
+	size_t count = 0;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		count += file->sizes[c] == file->sizes[copy];
+	return count;
+}
+
+/* The size that most copies have, of equal counts the larger one. */
+static uint64_t usual_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
+{
+	uint64_t size = BPK_UNKNOWN;
+	size_t most = 0;
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		size_t count = count_size(m, file, c);
+
+		if (file->sizes[c] == BPK_UNKNOWN || count < most ||
+		    (count == most && file->sizes[c] <= size))
+			continue;
+		most = count;
+		size = file->sizes[c];
+	}
+	return size;
+}
+
+/* Choose the parts of a file of this size that is an archive by itself. */
+static int choose_size(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_format *format, uint64_t size, int64_t *score,
+		       struct bpk_err *err)
+{
+	struct choice choice = { .merge = m, .only = file, .format = format, .err = err };
+	int rc = bpk_merge_find_parts(m, file, size, err);
+
+	if (rc == 0)
+		rc = choose(&choice, score);
+	free(choice.parts);
+	return rc;
+}
+
+/* The same in the size with which these lead to the most chunks. *best: their score. */
+static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
+			const struct bpk_format *format, int64_t *best, struct bpk_err *err)
+{
+	uint64_t usual = usual_size(m, file), size = usual;
+	int64_t score;
+
+	if (choose_size(m, file, format, usual, best, err) != 0)
+		return -1;
+	for (size_t c = 0; c < m->ncopies; c++) {
+		if (file->sizes[c] == BPK_UNKNOWN || file->sizes[c] == usual)
+			continue;
+		if (choose_size(m, file, format, file->sizes[c], &score, err) != 0)
+			return -1;
+		if (score > *best) {
+			*best = score;
+			size = file->sizes[c];
+		}
+	}
+	return file->size == size ? 0 : choose_size(m, file, format, size, best, err);
+}
+
+/* The format of a directory's file that is an archive by itself, in any copy; NULL: it is none. */
+static int find_format(const struct bpk_merge *m, const struct bpk_merge_file *file,
+		       const struct bpk_format **format, struct bpk_err *err)
+{
+	*format = NULL;
+	for (size_t c = 0; *format == NULL && c < m->ncopies; c++) {
+		struct bpk_place place = { .path = m->copies[c].path };
+		int rc;
+
+		if (file->sizes[c] == BPK_UNKNOWN)
+			continue;
+		if (bpk_merge_borrow(m, c, file, &place.source, err) != 0)
+			return -1;
+		rc = bpk_format_probe(&place, format, err);
+		bpk_merge_release(m, place.source);
+		if (rc != 0)
+			return -1;
+		if (*format != NULL && ((*format)->is_directory || (*format)->salvage == NULL ||
+					(*format)->extended_chunks))
+			*format = NULL;
+	}
+	return 0;
+}
+
+/* True if the file is no more than an intact chunk in some copy: base and size are set. */
+static bool take_chunk_file(const struct bpk_merge *m, struct bpk_merge_file *file)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (file->first[c] == 0 && file->end[c] == file->sizes[c]) {
+			file->base = c;
+			file->size = file->sizes[c];
+			return true;
+		}
+	return false;
+}
+
+/* The ending of a name, with its dot. */
+static const char *ending(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot == NULL ? "" : dot;
+}
+
+static int choose_file(struct bpk_merge *m, struct bpk_merge_file *file, const char **chunk_ending,
+		       struct bpk_err *err)
+{
+	const struct bpk_format *format;
+	int64_t best;
+
+	if (take_chunk_file(m, file)) {
+		*chunk_ending = ending(file->name);
+		return 0;
+	}
+	if (find_format(m, file, &format, err) != 0)
+		return -1;
+	return format != NULL ? choose_alone(m, file, format, &best, err)
+			      : bpk_merge_find_parts(m, file, usual_size(m, file), err);
+}
+
+int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err)
+{
+	struct choice choice = { .merge = m, .format = m->format, .err = err };
+	const char *chunk_ending = "";
+	int64_t best;
+	int rc = 0;
+
+	if (m->names == NULL) {
+		rc = choose_alone(m, &m->files[0], m->format, &best, err);
+		m->is_open = rc == 0 && best >= 0;
+		return rc;
+	}
+	for (size_t i = 0; rc == 0 && i < m->nfiles; i++)
+		rc = choose_file(m, &m->files[i], &chunk_ending, err);
+	for (size_t i = 0; *chunk_ending != '\0' && i < m->nfiles; i++)
+		if (m->files[i].nparts > 0 && strcmp(ending(m->files[i].name), chunk_ending) == 0) {
+			m->files[i].is_chunk = true;
+			m->files[i].nparts = 0;
+		}
+	if (rc == 0)
+		rc = choose(&choice, &best);
+	m->is_open = rc == 0 && best >= 0;
+	free(choice.parts);
+	return rc;
+}
+
+/* ---- Proofs ---- */
+
+static bool is_in_run(const struct bpk_merge_file *file, const struct bpk_merge_part *part)
+{
+	for (size_t i = 0; i < file->nruns; i++)
+		if (file->runs[i].at <= part->at &&
+		    part->at + part->size <= file->runs[i].at + file->runs[i].size)
+			return true;
+	return false;
+}
+
+static struct bpk_merge_file *file_of(struct bpk_merge *m, const struct bpk_merge_part *part)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (part >= m->files[i].parts && part < m->files[i].parts + m->files[i].nparts)
+			return &m->files[i];
+	return NULL;
+}
+
+static int add_doubt(struct bpk_merge *m, const struct bpk_merge_file *file,
+		     const struct bpk_merge_part *part, struct bpk_err *err)
+{
+	if (m->doubt.size > 0)
+		return 0;
+	if (bpk_buf_printf(&m->doubt, err,
+			   "the copies differ in bytes %" PRIu64 ":%" PRIu64 "%s%s, which nothing "
+			   "proves; those of %s are taken",
+			   part->at, part->at + part->size, *file->name != '\0' ? " of " : "",
+			   file->name, m->copies[part->variants[part->chosen]].path) != 0)
+		return -1;
+	return bpk_buf_append(&m->doubt, bpk_view("", 1), err);
+}
+
+/* Note the first part of which another variant, of as many copies, would do as well. */
+static int doubt_part(struct choice *choice, struct bpk_merge_part *part, int64_t best)
+{
+	const struct bpk_merge_file *file = file_of(choice->merge, part);
+	uint8_t kept = part->chosen;
+	bool proven = false;
+
+	if (file == NULL || is_in_run(file, part))
+		return 0;
+	for (uint8_t v = 0; !proven && v < part->nvariants; v++) {
+		int64_t score;
+
+		part->chosen = v;
+		if (v == kept || part->votes[v] < part->votes[kept])
+			continue;
+		if (weigh(choice, &score) != 0 || (score >= best && prove(choice, &proven) != 0))
+			return -1;
+	}
+	part->chosen = kept;
+	return proven ? add_doubt(choice->merge, file, part, choice->err) : 0;
+}
+
+/* Find a way that is proven, from the chosen one on. */
+static int find_proven(struct choice *choice, bool *proven)
+{
+	uint8_t *chosen = bpk_calloc(choice->nparts + 1, 1, choice->err);
+	int rc;
+
+	if (chosen == NULL)
+		return -1;
+	keep(choice, chosen);
+	rc = prove(choice, proven);
+	for (size_t i = 0; !*proven && i < choice->nparts; i++)
+		choice->parts[i]->chosen = 0;
+	for (unsigned tries = 0; rc == 0 && !*proven && tries < MOST_PROOFS; tries++) {
+		rc = prove(choice, proven);
+		if (!*proven && !go_on(choice))
+			break;
+	}
+	if (!*proven)
+		bring_back(choice, chosen);
+	free(chosen);
+	return rc;
+}
+
+/* *counted: the search for chunks in the union finds the numbers of those that are lost. */
+static int count_chunks(struct choice *choice, bool *counted)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_merge_view view;
+	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, NULL, &view, choice->err);
+
+	if (rc == 0)
+		rc = choice->format->salvage(&view.place, &found, choice->err);
+	*counted = rc == 0 && found.counted;
+	bpk_salvage_clear(&found);
+	bpk_merge_view_close(&view);
+	return rc;
+}
+
+/* Chunks are lost: of variants that make no difference to a reader one may tell their numbers. */
+static int find_counted(struct choice *choice)
+{
+	unsigned tries = 0;
+	bool counted;
+
+	if (count_chunks(choice, &counted) != 0)
+		return -1;
+	for (size_t i = 0; !counted && i < choice->nparts; i++) {
+		struct bpk_merge_part *part = choice->parts[i];
+		uint8_t kept = part->chosen;
+
+		for (uint8_t v = 0; !counted && v < part->nvariants && tries < MOST_COUNTS; v++) {
+			part->chosen = v;
+			tries += v != kept;
+			if (v != kept && count_chunks(choice, &counted) != 0)
+				return -1;
+		}
+		if (!counted)
+			part->chosen = kept;
+	}
+	return 0;
+}
+
+int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err)
+{
+	struct choice choice = { .merge = m, .format = m->format, .err = err };
+	bool proven = false;
+	int64_t best = 0;
+	int rc = m->is_open ? list_parts(&choice) : 0;
+
+	if (rc == 0 && choice.nparts > 0)
+		rc = find_proven(&choice, &proven);
+	if (rc == 0 && proven)
+		rc = weigh(&choice, &best);
+	else if (rc == 0 && choice.nparts > 0)
+		rc = find_counted(&choice);
+	for (size_t i = 0; rc == 0 && proven && i < choice.nparts && i < MOST_PROOFS; i++)
+		rc = doubt_part(&choice, choice.parts[i], best);
+	free(choice.parts);
+	return rc;
+}

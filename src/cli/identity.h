@@ -1,0 +1,30 @@
+/* The identity that an archive records, as text, for verify_work.c, sum_work.c, info.c, describe.c
+ * and meta.c. */
+#ifndef BPK_CLI_IDENTITY_H
+#define BPK_CLI_IDENTITY_H
+
+#include "archive/archive.h"
+
+enum { BPK_IDENTITY_TEXT = BPK_DIGEST_TEXT + 32 };
+
+/* Print the root in hexadecimal, or that the record is of another content; nothing without a
+ * record. raw_size: of the content (bpk_describe_raw_size). */
+int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_IDENTITY_TEXT],
+		       struct bpk_err *err);
+
+/* Add identity_root to the record: null without a record that fits. */
+int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct bpk_err *err);
+
+/* Append the user's metadata, without the record; empty: there are none. */
+int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *text, struct bpk_err *err);
+
+/* Find the record, and fail with BPK_CORRUPT if it is not one of as many bytes as are there; *has
+ * is false without any. */
+int bpk_identity_take(const struct bpk_info *info, uint64_t raw_size, struct bpk_ident *tree,
+		      bool *has, struct bpk_err *err);
+
+/* Take the record of an archive on its word. Fails with BPK_FAILED without one, with BPK_CORRUPT
+ * for one of another content. Errors name the input. */
+int bpk_identity_recorded(const struct bpk_input *in, struct bpk_ident *tree, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* bpk repair --merge: the union of damaged copies of one archive. Called by repair.c. */
+#include "cli/merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/report.h"
+#include "cli/salvage_job.h"
+
+/* The copies, and the job that is done with their union. */
+struct merging {
+	struct bpk_input copies[BPK_MERGE_MOST];
+	size_t count;
+	struct bpk_salvage_job job;
+};
+
+/* ---- Copies ---- */
+
+static int fail_copy(const struct bpk_input *in, struct bpk_err *err, enum bpk_kind kind,
+		     const char *text)
+{
+	bpk_fail(err, kind, "%s", text);
+	return bpk_input_subject(in, err);
+}
+
+static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
+{
+	struct bpk_input *in = &m->copies[m->count++];
+	const struct bpk_place *place = &in->place;
+
+	*in = (struct bpk_input){ .path = path };
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
+		return fail_copy(in, err, BPK_USAGE, "--merge needs the names of files");
+	if (bpk_input_look(in, path, m->job.shared->format, err) != 0)
+		return -1;
+	if (place->is_member || (!place->is_directory && !bpk_source_seekable(place->source)))
+		return fail_copy(in, err, BPK_FAILED, "is no file or directory of its own");
+	if (bpk_salvage_has_leftover(place))
+		return fail_copy(in, err, BPK_FAILED,
+				 "has a change that was interrupted; bpk repair --in-place settles "
+				 "it");
+	return 0;
+}
+
+/* Find the format that all have, as far as one can tell. */
+static int find_format(struct merging *m, struct bpk_err *err)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct bpk_input *in = &m->copies[i];
+		const struct bpk_format *format = bpk_salvage_format(in);
+
+		if (in->place.is_directory != m->copies[0].place.is_directory ||
+		    (format != NULL && m->job.format != NULL && format != m->job.format))
+			return bpk_fail(err, BPK_FAILED,
+					"%s and %s are not copies of one archive: their formats "
+					"differ",
+					m->copies[0].path, in->path);
+		if (format != NULL)
+			m->job.format = format;
+	}
+	return m->job.format != NULL
+		       ? 0
+		       : fail_copy(&m->copies[0], err, BPK_UNSUPPORTED,
+				   "is of no format that repair can merge; --format names one");
+}
+
+/* The result takes the place of no copy. */
+static int check_target(const struct merging *m, struct bpk_err *err)
+{
+	const char *target = m->job.shared->output;
+	struct stat found;
+
+	if (target == NULL || strcmp(target, "-") == 0 || stat(target, &found) != 0)
+		return 0;
+	for (size_t i = 0; i < m->count; i++)
+		if (bpk_same_file(&found, bpk_input_stat(&m->copies[i])))
+			return bpk_fail(err, BPK_FAILED,
+					"%s: is one of the copies, and they are not changed",
+					target);
+	return 0;
+}
+
+/* Permissions and time for the result: the first copy's, less what another one has not. */
+static void find_like(struct merging *m)
+{
+	struct stat more;
+
+	m->job.has_like = bpk_input_like(&m->copies[0], &m->job.like);
+	for (size_t i = 1; i < m->count; i++)
+		if (bpk_input_like(&m->copies[i], &more))
+			bpk_stat_narrow(&m->job.like, &more);
+}
+
+static int open_all(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+{
+	struct bpk_salvage_job *job = &m->job;
+
+	for (size_t i = 0; i < count; i++)
+		if (open_copy(m, paths[i], err) != 0)
+			return -1;
+	if (check_target(m, err) != 0 || find_format(m, err) != 0 ||
+	    bpk_merge_open(m->copies, count, job->format, &job->merge, err) != 0)
+		return -1;
+	find_like(m);
+	job->in = (struct bpk_input){ .path = paths[0], .format = job->format };
+	return bpk_merge_place(job->merge, &job->in.place, err);
+}
+
+/* ---- The union ---- */
+
+static void print_whole(const struct bpk_salvage_job *job)
+{
+	if (!job->shared->json && job->in.info->raw_size != BPK_UNKNOWN)
+		printf("%s: raw bytes 0:%" PRIu64 " are intact\n", bpk_input_name(job->in.path),
+		       job->in.info->raw_size);
+}
+
+/* Every byte of the union is accounted for, and every chunk is intact. */
+static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	const char *doubt = bpk_merge_doubt(job->merge);
+
+	job->is_whole = true;
+	if (applies && bpk_salvage_save(job, err) != 0)
+		return -1;
+	if (!applies)
+		print_whole(job);
+	if (doubt != NULL)
+		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
+	if (!applies && bpk_merge_changes(job->merge))
+		return fail_copy(&job->in, err, BPK_REPAIRABLE,
+				 "is damaged, but the copies together have all of it; -o OUT "
+				 "writes that");
+	return 0;
+}
+
+static int merge(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+{
+	struct bpk_salvage_job *job = &m->job;
+	bool applies = job->shared->output != NULL;
+	struct bpk_err why = { 0 };
+
+	if (open_all(m, paths, count, err) != 0)
+		return -1;
+	if (bpk_side_verify(job->shared, &job->in, &why) == 0)
+		return give_whole(job, applies, err);
+	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
+		return bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_salvage_run(job, applies, err);
+}
+
+void bpk_merge_files(const struct bpk_args *args, char *const *paths, size_t count,
+		     enum bpk_fill fill, const char *from)
+{
+	struct merging m = { .job = { .shared = &args->shared, .fill = fill, .from = from } };
+	struct bpk_err err = { 0 };
+
+	if (merge(&m, paths, count, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_flush_results();
+	bpk_salvage_job_clear(&m.job);
+	for (size_t i = 0; i < m.count; i++)
+		bpk_input_close(&m.copies[i]);
+}

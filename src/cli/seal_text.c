@@ -1,0 +1,42 @@
+/* The seal of an archive as text: seal.h. */
+#include "cli/seal.h"
+
+#include <strings.h>
+
+#include "cli/record.h"
+
+const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGEST_TEXT])
+{
+	return bpk_digest_print(seal->root, sizeof seal->root, text);
+}
+
+void bpk_seal_record(const struct bpk_info *info)
+{
+	char root[BPK_DIGEST_TEXT];
+	bool sealed = info != NULL && info->seal.sealed;
+
+	bpk_record_text("seal_root", sealed ? bpk_seal_print(&info->seal, root) : NULL);
+	bpk_record_u64("seal_generation", sealed ? info->seal.generation : BPK_UNKNOWN);
+}
+
+int bpk_seal_check_digits(const char *root, struct bpk_err *err)
+{
+	enum { DIGITS = 2 * BPK_MERKLE_SIZE };
+
+	if (root == NULL ||
+	    (strlen(root) == DIGITS && strspn(root, "0123456789abcdefABCDEF") == DIGITS))
+		return 0;
+	return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits", root,
+			DIGITS);
+}
+
+int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err)
+{
+	char found[BPK_DIGEST_TEXT];
+
+	if (!seal->sealed)
+		return bpk_fail(err, BPK_CORRUPT, "has no seal");
+	if (root == NULL || strcasecmp(root, bpk_seal_print(seal, found)) == 0)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", found, root);
+}

@@ -1,0 +1,146 @@
+/*
+ * bpk verify: the raw content against the identity that the archive records. Chunks were verified
+ * before: their digests, and that they unpack. Called by verify_work.c.
+ */
+#include <inttypes.h>
+
+#include "cli/identity.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/transfer.h"
+#include "cli/verify.h"
+
+/* Small archives that claim much are not unpacked unless that is asked for: a second for 1 GiB. */
+enum { ANY = 1 << 30, TIMES = 1000 };
+
+/* Why the record, which is good, is not compared; NULL: it is. */
+static const char *find_reason(const struct bpk_verify_args *args, const struct bpk_input *in)
+{
+	const struct bpk_info *info = in->info;
+
+	if (bpk_program->team != NULL)
+		return "the recorded identity was not compared, which bpk alone does";
+	if (strcmp(in->path, "-") == 0 ||
+	    (in->place.source != NULL && !bpk_source_seekable(in->place.source)))
+		return "the recorded identity was not compared, since the input is a pipe";
+	if (info->members > 1)
+		return "the recorded identity was not compared: it is that of the first archive "
+		       "of several";
+	if (!args->identity && info->raw_size > ANY && info->stored_size != BPK_UNKNOWN &&
+	    info->raw_size / TIMES > info->stored_size)
+		return "the recorded identity was not compared, since more than 1000 times the "
+		       "archive's size would be unpacked; --identity does that";
+	return NULL;
+}
+
+/* Read the content of a fresh input, in C's order, and compare it. */
+static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
+		      struct bpk_ident *recorded, struct bpk_ident_ranges *differing,
+		      struct bpk_err *err)
+{
+	const struct bpk_digest_options options = { .limits = bpk_shared_limits(&args->shared) };
+	struct bpk_ident found = { .level = recorded->level, .most = UINT64_MAX };
+	int rc = bpk_input_identity(in, &options, &found, err);
+
+	if (rc == 0)
+		rc = bpk_input_unchanged(in, err);
+	if (rc == 0 && found.size != recorded->size)
+		rc = bpk_fail(err, BPK_FAILED, "%s: changed while it was read",
+			      bpk_input_name(in->path));
+	if (rc == 0)
+		rc = bpk_ident_compare(recorded, &found, differing, err);
+	bpk_ident_clear(&found);
+	return rc;
+}
+
+static int compare_content(const struct bpk_verify_args *args, const char *path,
+			   struct bpk_ident_ranges *differing, struct bpk_err *err)
+{
+	struct bpk_shared shared = args->shared;
+	struct bpk_ident recorded = { 0 };
+	struct bpk_input again = { 0 };
+	bool has = false;
+	int rc;
+
+	shared.as_stored = shared.audits = false;
+	shared.quiet = true;
+	rc = bpk_input_open(&again, path, &shared, err);
+	if (rc == 0 &&
+	    bpk_identity_take(again.info, again.info->raw_size, &recorded, &has, err) != 0)
+		rc = bpk_input_subject(&again, err);
+	if (rc == 0 && has)
+		rc = read_again(args, &again, &recorded, differing, err);
+	bpk_ident_clear(&recorded);
+	bpk_input_close(&again);
+	return rc;
+}
+
+static void fail_range(const struct bpk_ident_ranges *differing, size_t number,
+		       const struct bpk_input *in, struct bpk_err *err)
+{
+	bpk_fail(err, BPK_CORRUPT,
+		 "raw bytes %" PRIu64 ":%" PRIu64 " are not those of the recorded identity",
+		 differing->all[number].start, differing->all[number].end);
+	bpk_input_subject(in, err);
+}
+
+int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
+			struct bpk_err *err)
+{
+	bool is_named = in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+	const char *reason;
+
+	if (!is_named && args->identity) {
+		bpk_fail(err, BPK_CORRUPT, "records no identity");
+		return bpk_input_subject(in, err);
+	}
+	if (!is_named || args->quick)
+		return 0;
+	reason = find_reason(args, in);
+	if (reason != NULL && args->identity) {
+		bpk_fail(err, BPK_FAILED, "%s", reason);
+		return bpk_input_subject(in, err);
+	}
+	if (reason != NULL) {
+		bpk_remark(remarks, "%s", reason);
+		return 0;
+	}
+	if (compare_content(args, in->path, differing, err) != 0)
+		return -1;
+	if (differing->count == 0)
+		return 0;
+	fail_range(differing, 0, in, err);
+	return -1;
+}
+
+void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,
+				 const struct bpk_input *in)
+{
+	enum { LINES = 20 };
+	struct bpk_err err;
+
+	for (size_t i = 1; i < differing->count && i <= LINES; i++) {
+		err = (struct bpk_err){ 0 };
+		if (i < LINES) {
+			fail_range(differing, i, in, &err);
+		} else {
+			bpk_fail(&err, BPK_CORRUPT, "and %zu more ranges that differ",
+				 differing->count - i);
+			bpk_input_subject(in, &err);
+		}
+		bpk_report(NULL, &err);
+	}
+}
+
+void bpk_verify_record_differing(const struct bpk_ident_ranges *differing)
+{
+	bpk_record_list_begin("differing");
+	for (size_t i = 0; i < differing->count; i++) {
+		bpk_record_item_begin();
+		bpk_record_u64("start", differing->all[i].start);
+		bpk_record_u64("end", differing->all[i].end);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# bpk repair --merge: the union of damaged copies of one archive.
+# BPK_MERGE_ROUNDS=1000 tries so many damages of the copies of each archive.
+
+load lib.bash
+
+rounds() {
+    local default=25
+    ! light || default=6
+    "$python" "$tests/lib/merge.py" "$1" "$2" "$3" 0 "${BPK_MERGE_ROUNDS:-$default}"
+}
+
+# Overwrite bytes of a file: name, offset, count.
+hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+@test "every chunk that is intact in a copy comes back: Bloscpack files" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K --set unit=m -o A.blp A
+    rounds A.blp A 16384
+}
+
+@test "of contiguous frames: packed chunks, zeros in the index, holes" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K --set unit=m -o A.b2frame A
+    rounds A.b2frame A 16384
+    { head -c 60000 A && head -c 70000 /dev/zero && tail -c +130001 A; } >S
+    bpk pack -q -z 4K -o S.b2frame S
+    rounds S.b2frame S 4096
+    head -c 150000 A >H
+    bpk pack -q -z 4K -o H.b2frame H
+    tail -c +150001 A | bpk append -q H.b2frame -
+    rounds H.b2frame A 4096
+}
+
+@test "of sparse frames and chunked directories, whose files may be missing" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K --set unit=m -o A.b2s A
+    rounds A.b2s A 16384
+    bpk pack -q -z 16K --set unit=m --superchunk-size 64K -o A.blpd A
+    rounds A.blpd A 16384
+}
+
+@test "of frames that c-blosc2 wrote, without digests" {
+    need_python
+    need_fixtures blosc2
+    export BPK
+    cp "$BPK_FIXTURES"/blosc2/c_updated_f64.* .
+    rounds c_updated_f64.b2frame c_updated_f64.raw "$(bpk info --json c_updated_f64.b2frame | sed 's/.*"chunk_size":\([0-9]*\).*/\1/')"
+}
+
+@test "a map without --output, the original with it, and nothing where a chunk is lost" {
+    local suffix
+    data field-f64 200000 A
+    for suffix in blp b2frame; do
+        bpk pack -q -z 16K --set unit=m -o good.$suffix A
+        cp good.$suffix 1.$suffix
+        cp good.$suffix 2.$suffix
+        hurt 1.$suffix 0 32
+        hurt 1.$suffix 40000 100
+        hurt 2.$suffix 90000 100
+        before=$(cat 1.$suffix 2.$suffix | sha256sum)
+        ends 3 bpk repair --merge 1.$suffix 2.$suffix
+        grep -qx "1.$suffix: raw bytes 0:200000 are intact" "$out"
+        says 'the copies together have all of it; -o OUT writes that'
+        quietly bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix
+        same new.$suffix good.$suffix
+        refuses 1 'already exists' bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix
+        refuses 1 '2.*: is one of the copies, and they are not changed' bpk repair --merge -f -o 2.$suffix 1.$suffix 2.$suffix
+        # a whole copy needs no other one
+        quietly bpk repair --merge -f -o new.$suffix good.$suffix 1.$suffix
+        same new.$suffix good.$suffix
+        [ "$(cat 1.$suffix 2.$suffix | sha256sum)" = "$before" ]
+
+        hurt 2.$suffix 40000 100
+        ends 2 bpk repair --merge 1.$suffix 2.$suffix
+        says '1 of 13 chunks are lost$'
+        [ "$(grep -c 'are lost' "$out")" -eq 1 ]
+        ends 2 bpk repair --merge -o none.$suffix 1.$suffix 2.$suffix
+        says '1 of 13 chunks are lost; --fill zero or skip writes the others$'
+        [ ! -e none.$suffix ]
+        ends 2 bpk repair --merge --fill zero -o filled.$suffix 1.$suffix 2.$suffix
+        bpk verify filled.$suffix
+        ends 0 bpk repair -f --merge --from A -o filled.$suffix 1.$suffix 2.$suffix
+        bpk cat filled.$suffix | same - A
+    done
+}
+
+@test "archives that are not copies of one are refused, and wrong usage" {
+    data field-f64 100000 A
+    { printf x && tail -c +2 A; } >B
+    head -c 90000 A >C
+    for name in A B C; do bpk pack -q -z 16K -o $name.blp $name; done
+    bpk pack -q -z 16K -o A.b2frame A
+    bpk pack -q -z 16K -o B.b2frame B
+    refuses 1 'chunk 0 is intact in A.blp and in B.blp, and differs: they are not copies of one archive' bpk repair --merge -o new.blp A.blp B.blp
+    refuses 1 'chunk 0 is intact in A.b2frame and in B.b2frame, and differs' bpk repair --merge A.b2frame B.b2frame
+    refuses 1 'A.blp and C.blp are not copies of one archive: 7 and 6 chunks' bpk repair --merge -o new.blp A.blp C.blp
+    refuses 1 'are not copies of one archive: their formats differ' bpk repair --merge A.blp A.b2frame
+    [ ! -e new.blp ]
+    refuses 64 '--merge needs two copies' bpk repair --merge A.blp
+    refuses 64 'only one of --repack, --apply, --merge' bpk repair --merge --apply -o x A.blp A.blp
+    refuses 64 '--fill and --from need --output' bpk repair --merge --fill zero A.blp B.blp
+    refuses 64 'needs the names of files' bpk repair --merge A.blp -
+}
+
+@test "an array keeps its shape and its metadata" {
+    need_python
+    export BPK
+    data field-f64 240000 A
+    bpk pack -q --dtype f8 --shape 100,300 --chunk-shape 30,100 --set unit=m -o good.b2nd A
+    cp good.b2nd 1.b2nd
+    cp good.b2nd 2.b2nd
+    "$python" "$tests/lib/damage.py" 1.b2nd 2 3
+    "$python" "$tests/lib/damage.py" 2.b2nd 7
+    hurt 2.b2nd 0 40
+    quietly bpk repair --merge -o new.b2nd 1.b2nd 2.b2nd
+    same new.b2nd good.b2nd
+}
+
+@test "copies of other sizes: the end is missing, bytes came or went" {
+    data field-f64 200000 A
+    local suffix
+    for suffix in blp b2frame; do
+        bpk pack -q -z 16K -o good.$suffix A
+        head -c 100000 good.$suffix >1.$suffix
+        cp good.$suffix 2.$suffix
+        hurt 2.$suffix 20 4
+        hurt 2.$suffix 50000 10
+        quietly bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix
+        same new.$suffix good.$suffix
+        # a chunk that has moved
+        { head -c 40000 good.$suffix && printf 1234567 && tail -c +40001 good.$suffix; } >1.$suffix
+        cp good.$suffix 2.$suffix
+        hurt 2.$suffix 70000 10
+        quietly bpk repair --merge -f -o new.$suffix 2.$suffix 1.$suffix
+        same new.$suffix good.$suffix
+    done
+}
