@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "cli/heal_tree.h"
 #include "cli/report.h"
 #include "cli/side.h"
 #include "cli/signal.h"
@@ -16,29 +17,53 @@
 struct map {
 	const char *path;
 	const struct bpk_shared *shared;
+	const struct bpk_parity_files *files; /* of a directory */
+	size_t next;                          /* the first of them that later losses may be in */
 	uint64_t runs, bytes;
 };
 
-/* The first runs are named, and with -v all of them. */
-static void note_lost(void *arg, uint64_t offset, uint64_t size)
+/* The first runs are named, and with -v all of them. name is that of a file in a directory. */
+static void note_run(struct map *map, const char *name, uint64_t offset, uint64_t size)
 {
 	enum { FEW = 20 };
-	struct map *map = arg;
 
 	if (!map->shared->quiet && (map->runs < FEW || map->shared->verbose))
-		bpk_note(map->path, "bytes %" PRIu64 " to %" PRIu64 " are lost", offset,
-			 offset + size);
+		bpk_note(map->path, "%s%sbytes %" PRIu64 " to %" PRIu64 " are lost", name,
+			 *name != '\0' ? ": " : "", offset, offset + size);
 	else if (!map->shared->quiet && map->runs == FEW)
 		bpk_note(map->path, "and more; -v names all");
 	map->runs++;
 	map->bytes += size;
 }
 
+/* Losses come in the order of the files. */
+static void note_lost(void *arg, uint64_t offset, uint64_t size)
+{
+	struct map *map = arg;
+
+	if (map->files == NULL) {
+		note_run(map, "", offset, size);
+		return;
+	}
+	for (; map->next < map->files->count; map->next++) {
+		const struct bpk_parity_file *file = &map->files->files[map->next];
+		uint64_t from = bpk_max_u64(offset, file->start);
+		uint64_t to = bpk_min_u64(offset + size, file->start + file->size);
+
+		if (from < to)
+			note_run(map, file->name, from - file->start, to - from);
+		if (offset + size <= file->start + file->room)
+			return;
+	}
+}
+
 /* Print the loss map, and fail with the damage. */
 static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *side, const char *path,
 		     const char *damage, struct bpk_err *err)
 {
-	struct map map = { .path = path, .shared = shared };
+	struct map map = { .path = path,
+			   .shared = shared,
+			   .files = bpk_parity_files(side->parity) };
 
 	if (bpk_parity_losses(side->parity, &side->scan, note_lost, &map, err) != 0)
 		return bpk_err_subject(err, "%s", path);
@@ -48,25 +73,16 @@ static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *sid
 			damage, map.bytes, side->scan.lost, side->scan.bad);
 }
 
-/* True if the archive's file was not written since its parity file was made, by its time. */
-static bool is_as_then(const struct bpk_side *side, const char *path)
-{
-	struct stat now;
-
-	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
-	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
-}
-
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
 			const char *path, bool *heals, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 
-	if (side->scan.bad == 0)
+	if (!bpk_side_has_damage(side))
 		return -1; /* the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return fail_lost(shared, side, path, plain.text, err);
-	*heals = is_as_then(side, path);
+	*heals = bpk_side_is_as_then(side, path);
 	return bpk_fail(
 		err, BPK_REPAIRABLE, "%s; %s", plain.text,
 		*heals ? "parity restores all of it: bpk verify --heal in place, bpk repair "
@@ -79,7 +95,8 @@ static int judge_whole(const struct bpk_side *side, const char *path, struct bpk
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 
-	if (scan->size != bpk_parity_size(side->parity) || scan->bad > 0)
+	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
+	    side->drift.added > 0)
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
 			 " cells differ; bpk parity renews it",
@@ -109,6 +126,17 @@ static int judge_unusable(int rc, struct bpk_err *why, struct bpk_err *err)
 	return -1;
 }
 
+static bool is_open(const struct bpk_place *place)
+{
+	return place->source != NULL || place->directory != NULL;
+}
+
+static bool is_in_change(const struct bpk_place *place)
+{
+	return place->is_directory ? bpk_dir_in_change(place->directory)
+				   : bpk_source_in_change(place->source);
+}
+
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
 		   struct bpk_err *err)
 {
@@ -117,16 +145,17 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	bool there;
 
 	*heals = false;
-	if (bpk_program->team != NULL || in->place.source == NULL || in->place.is_member ||
+	if (bpk_program->team != NULL || !is_open(&in->place) || in->place.is_member ||
 	    bpk_place_pending(&in->place) ||
-	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED))
+	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
+	     !(in->place.is_directory && in->format == NULL)))
 		return rc;
 	if (bpk_side_open(&side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
 		rc = judge_unusable(rc, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
-	else if (there && !bpk_source_in_change(in->place.source))
+	else if (there && !is_in_change(&in->place))
 		rc = judge_whole(&side, in->path, err);
 	bpk_side_clear(&side);
 	return rc;
@@ -134,19 +163,19 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 
 /* ---- in place ---- */
 
-struct healed {
+struct file_work {
 	struct bpk_edit *edit;
 	struct bpk_draft *draft;
-	uint64_t cells, bytes;
+	struct bpk_healed *healed;
 };
 
 static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struct bpk_err *err)
 {
-	struct healed *healed = arg;
+	struct file_work *w = arg;
 
-	healed->cells++;
-	healed->bytes += bytes.size;
-	return bpk_edit_write_at(healed->edit, offset, bytes, err);
+	w->healed->cells++;
+	w->healed->bytes += bytes.size;
+	return bpk_edit_write_at(w->edit, offset, bytes, err);
 }
 
 /* In place only with parity that the archive's owner made, or this user: in a folder that others
@@ -165,19 +194,18 @@ static int check_owner(const struct bpk_side *side, const char *path, struct bpk
 }
 
 /* Under the lock: the file is still the one that was judged, and can be restored. */
-static int heal_edit(struct bpk_side *side, const char *path, struct healed *healed,
+static int heal_edit(struct bpk_side *side, const char *path, struct file_work *w,
 		     struct bpk_err *err)
 {
-	struct bpk_source *source = bpk_edit_source(healed->edit);
+	struct bpk_source *source = bpk_edit_source(w->edit);
 
-	if (check_owner(side, path, err) != 0 ||
-	    bpk_parity_compare(side->parity, source, &side->scan, err) != 0)
+	if (bpk_side_compare_source(side, source, err) != 0)
 		return -1;
-	if (side->scan.lost > 0 || !is_as_then(side, path))
+	if (side->scan.lost > 0 || !bpk_side_is_as_then(side, path))
 		return bpk_fail_changed(err);
-	if (bpk_parity_heal(side->parity, source, &side->scan, put_in_place, healed, err) != 0)
+	if (bpk_parity_heal(side->parity, source, &side->scan, put_in_place, w, err) != 0)
 		return -1;
-	return bpk_edit_commit(healed->edit, NULL, bpk_parity_size(side->parity), err);
+	return bpk_edit_commit(w->edit, NULL, bpk_parity_size(side->parity), err);
 }
 
 /* The content is that of the parity file's time again, and so is the time. */
@@ -186,6 +214,21 @@ static void set_time(const struct bpk_side *side, const char *path)
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, bpk_parity_time(side->parity) };
 
 	(void)utimensat(AT_FDCWD, path, times, 0);
+}
+
+static int heal_file(struct bpk_side *side, const char *path, struct bpk_healed *healed,
+		     struct bpk_err *err)
+{
+	const struct bpk_edit_options options = { .sync = true };
+	struct file_work w = { .healed = healed };
+	int rc = bpk_edit_open(path, &options, &w.edit, err);
+
+	if (rc == 0)
+		rc = heal_edit(side, path, &w, err);
+	if (rc == 0)
+		set_time(side, path);
+	bpk_edit_close(w.edit);
+	return rc;
 }
 
 static int verify_path(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
@@ -200,7 +243,7 @@ static int verify_path(const struct bpk_shared *shared, const char *path, struct
 }
 
 static void tell_healed(const struct bpk_shared *shared, const char *path,
-			const struct healed *healed, const struct bpk_side *side)
+			const struct bpk_healed *healed, const struct bpk_side *side)
 {
 	if (!shared->quiet)
 		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " cells were restored by %s",
@@ -209,22 +252,20 @@ static void tell_healed(const struct bpk_shared *shared, const char *path,
 
 int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
 {
-	const struct bpk_edit_options options = { .sync = true };
-	struct healed healed = { 0 };
+	struct bpk_healed healed = { 0 };
 	struct bpk_side side;
 	bool there;
 	int rc = bpk_side_open(&side, path, &there, err);
 
 	bpk_signals_start();
 	if (rc == 0) {
-		rc = bpk_edit_open(path, &options, &healed.edit, err);
+		rc = check_owner(&side, path, err);
 		if (rc == 0)
-			rc = heal_edit(&side, path, &healed, err);
-		if (rc == 0)
-			set_time(&side, path);
-		else
+			rc = bpk_parity_files(side.parity) != NULL
+				     ? bpk_heal_tree_in_place(&side, path, &healed, err)
+				     : heal_file(&side, path, &healed, err);
+		if (rc != 0)
 			bpk_err_subject(err, "%s", path);
-		bpk_edit_close(healed.edit);
 	}
 	if (rc == 0)
 		rc = verify_path(shared, path, err);
@@ -238,11 +279,11 @@ int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct 
 
 static int put_in_draft(void *arg, uint64_t offset, struct bpk_view bytes, struct bpk_err *err)
 {
-	struct healed *healed = arg;
+	struct file_work *w = arg;
 
-	healed->cells++;
-	healed->bytes += bytes.size;
-	return bpk_draft_write_at(healed->draft, offset, bytes, err);
+	w->healed->cells++;
+	w->healed->bytes += bytes.size;
+	return bpk_draft_write_at(w->draft, offset, bytes, err);
 }
 
 /* All bytes as they are; those that are missing or cannot be read are zeros, and restored later. */
@@ -263,50 +304,66 @@ static int copy_all(struct bpk_source *source, uint64_t size, struct bpk_draft *
 	return rc;
 }
 
-static int fill(const struct bpk_side *side, struct bpk_source *source, struct healed *healed,
+static int fill(const struct bpk_side *side, struct bpk_source *source, struct file_work *w,
 		struct bpk_err *err)
 {
-	if (bpk_draft_reread(healed->draft, err) != 0 ||
-	    copy_all(source, bpk_parity_size(side->parity), healed->draft, err) != 0 ||
-	    bpk_parity_heal(side->parity, source, &side->scan, put_in_draft, healed, err) != 0)
+	if (bpk_draft_reread(w->draft, err) != 0 ||
+	    copy_all(source, bpk_parity_size(side->parity), w->draft, err) != 0 ||
+	    bpk_parity_heal(side->parity, source, &side->scan, put_in_draft, w, err) != 0)
 		return -1;
 	return bpk_source_unchanged(source, err);
 }
 
 static int write_output(const struct bpk_shared *shared, const struct bpk_side *side,
-			const char *path, struct healed *healed, struct bpk_err *err)
+			const char *path, struct bpk_healed *healed, struct bpk_err *err)
 {
 	struct bpk_draft_options options = { .overwrite = shared->force,
 					     .remedy = BPK_REMEDY_FORCE,
 					     .follow_links = true,
 					     .sync = !shared->no_sync };
+	struct file_work w = { .healed = healed };
 	struct bpk_source *source = NULL;
 	int rc = bpk_source_open(path, &source, err);
 
 	if (rc != 0)
 		return bpk_err_subject(err, "%s", path);
 	options.not_this = bpk_source_stat(source);
-	if (bpk_draft_open(shared->output, &options, &healed->draft, err) != 0) {
+	if (bpk_draft_open(shared->output, &options, &w.draft, err) != 0) {
 		rc = bpk_err_subject(err, "%s", shared->output);
-	} else if (!bpk_draft_is_hidden(healed->draft)) {
+	} else if (!bpk_draft_is_hidden(w.draft)) {
 		bpk_fail(err, BPK_FAILED, "is no file, expected one for --apply");
 		rc = bpk_err_subject(err, "%s", shared->output);
-	} else if (fill(side, source, healed, err) != 0) {
+	} else if (fill(side, source, &w, err) != 0) {
 		rc = bpk_err_subject(err, "%s", path);
 	}
-	if (rc == 0 && bpk_draft_keep(healed->draft, bpk_source_stat(source), err) != 0)
+	if (rc == 0 && bpk_draft_keep(w.draft, bpk_source_stat(source), err) != 0)
 		rc = bpk_err_subject(err, "%s", shared->output);
 	else if (rc != 0)
-		bpk_draft_drop(healed->draft);
+		bpk_draft_drop(w.draft);
 	bpk_source_close(source);
 	return rc;
+}
+
+/* Compare the archive at path with its parity, damaged as damage says, and see that all of it can
+ * be restored. */
+static int compare(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
+		   const struct bpk_err *damage, struct bpk_err *err)
+{
+	if (bpk_side_compare(side, path, err) != 0)
+		return -1;
+	if (side->scan.lost > 0)
+		return fail_lost(shared, side, path, damage->text, err);
+	if (bpk_side_has_damage(side))
+		return 0;
+	*err = *damage; /* older than the parity */
+	return -1;
 }
 
 /* path is damaged, as err says. */
 static int apply(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
 {
 	struct bpk_err damage = *err;
-	struct healed healed = { 0 };
+	struct bpk_healed healed = { 0 };
 	struct bpk_side side;
 	bool there;
 	int rc = bpk_side_open(&side, path, &there, err);
@@ -316,19 +373,15 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 		rc = -1;
 	}
 	if (rc == 0)
-		rc = bpk_side_compare(&side, path, err);
-	if (rc == 0 && side.scan.lost > 0)
-		rc = fail_lost(shared, &side, path, damage.text, err);
-	if (rc == 0 && side.scan.bad == 0) {
-		*err = damage; /* older than the parity */
-		rc = -1;
-	}
+		rc = compare(shared, &side, path, &damage, err);
 	if (rc == 0)
-		rc = write_output(shared, &side, path, &healed, err);
-	if (rc == 0 && !is_as_then(&side, path) && !shared->quiet)
+		rc = bpk_parity_files(side.parity) != NULL
+			     ? bpk_heal_tree_into(shared, &side, path, &healed, err)
+			     : write_output(shared, &side, path, &healed, err);
+	if (rc == 0 && !bpk_side_is_as_then(&side, path) && !shared->quiet)
 		bpk_note(shared->output,
 			 "has the state in which %s was when its parity was "
-			 "written; the file was written since",
+			 "written; it was written since",
 			 path);
 	if (rc == 0)
 		rc = verify_path(shared, shared->output, err);
@@ -346,8 +399,7 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 	int rc = bpk_input_find(&in, path, shared, &err);
 
 	bpk_signals_start();
-	if (rc == 0 && (in.place.is_member || in.place.is_directory || bpk_path_is_url(path) ||
-			strcmp(path, "-") == 0)) {
+	if (rc == 0 && (in.place.is_member || bpk_path_is_url(path) || strcmp(path, "-") == 0)) {
 		bpk_fail(&err, BPK_FAILED, "is no file of its own, as parity needs it");
 		rc = bpk_input_subject(&in, &err);
 	} else if (rc == 0 && bpk_place_pending(&in.place)) {

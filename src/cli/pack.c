@@ -88,7 +88,7 @@ static const struct bpk_opt opt_parity = {
 	.metavar = "P%",
 	.help = "write ARCHIVE.bpp, too, which restores up to P percent of the archive",
 	.more = "See bpk-parity(1). An archive that is replaced and has a parity file gets a new "
-		"one without this option. Not for directories and pipes.",
+		"one without this option. Not for results on standard output or in stores.",
 };
 
 static const struct bpk_opt opt_stream_size = {
@@ -329,11 +329,11 @@ static int check_parity(struct bpk_pack *pack, char **operands, size_t count, st
 				"--parity '%s' is no share, expected 0.01%% to 100%%", text);
 	if (bpk_program->team != NULL)
 		return bpk_fail(err, BPK_USAGE, "--parity is bpk's alone, not bpk-mpi's");
-	if (to_stdout || pack->format->is_directory ||
-	    (output != NULL && bpk_path_is_url(output)) ||
+	if (to_stdout || (output != NULL && bpk_path_is_url(output)) ||
 	    (shared->output_dir != NULL && bpk_path_is_url(shared->output_dir)))
 		return bpk_fail(err, BPK_USAGE,
-				"--parity needs a result in a file, which parity can lie beside");
+				"--parity needs a result in a file or directory that parity can "
+				"lie beside");
 	return 0;
 }
 

@@ -25,16 +25,6 @@ static const struct parity_args defaults = {
 	.shared = { .judges = true, .as_stored = true, .audits = true }
 };
 
-/* ---- the archive ---- */
-
-static int check_kind(const struct bpk_input *in, struct bpk_err *err)
-{
-	if (!in->place.is_directory)
-		return bpk_side_check_own(in, "parity", err);
-	bpk_fail(err, BPK_UNSUPPORTED, "is a directory, and parity protects single files");
-	return bpk_input_subject(in, err);
-}
-
 /* ---- the share ---- */
 
 /* The share of an older parity file stays, unless the user gives one. */
@@ -61,31 +51,52 @@ static void tell(const struct parity_args *args, const char *path, const char *n
 			 (double)share / BPK_PARITY_PERCENT, (uint64_t)made.st_size, size, name);
 }
 
+/* Parity of a damaged archive would keep the damage. Of a directory, files are the ones that were
+ * verified. */
+static int verify(const struct parity_args *args, struct bpk_input *in,
+		  struct bpk_parity_files *files, struct bpk_err *err)
+{
+	if (in->place.is_directory &&
+	    bpk_parity_files_list(in->place.directory, bpk_format_owns, files, err) != 0)
+		return bpk_input_subject(in, err);
+	return bpk_side_verify(&args->shared, in, err);
+}
+
+static int write_side(const struct parity_args *args, struct bpk_input *in, unsigned share,
+		      struct bpk_side_options *options, struct bpk_err *err)
+{
+	char *name = bpk_side_name(in->path, err);
+	uint64_t size;
+	int rc;
+
+	if (name == NULL)
+		return -1;
+	options->share = share != 0 ? share : share_of_old(name);
+	rc = bpk_side_make(in->path, name, options, &size, err);
+	if (rc == 0)
+		tell(args, in->path, name, options->share, size);
+	free(name);
+	return rc;
+}
+
 static int make(const struct parity_args *args, struct bpk_input *in, unsigned share,
 		struct bpk_err *err)
 {
 	struct bpk_side_options options = { .force = args->shared.force,
 					    .sync = !args->shared.no_sync };
+	struct bpk_parity_files files = { 0 };
 	struct stat seen;
-	uint64_t size;
-	char *name;
-	int rc;
+	int rc = bpk_side_check_own(in, "parity", err);
 
-	if (check_kind(in, err) != 0)
-		return -1;
-	seen = *bpk_input_stat(in);
-	/* parity of a damaged archive would keep the damage */
-	if (bpk_side_verify(&args->shared, in, err) != 0)
-		return -1;
-	name = bpk_side_name(in->path, err);
-	if (name == NULL)
-		return -1;
-	options.seen = &seen;
-	options.share = share != 0 ? share : share_of_old(name);
-	rc = bpk_side_make(in->path, name, &options, &size, err);
+	if (rc == 0) {
+		seen = *bpk_input_stat(in);
+		options.seen = &seen;
+		options.files = in->place.is_directory ? &files : NULL;
+		rc = verify(args, in, &files, err);
+	}
 	if (rc == 0)
-		tell(args, in->path, name, options.share, size);
-	free(name);
+		rc = write_side(args, in, share, &options, err);
+	bpk_parity_files_clear(&files);
 	return rc;
 }
 
@@ -98,7 +109,8 @@ static void run_parity(void *arg, char **operands, size_t count)
 
 	if (count < 1 || count > 2 || strcmp(operands[0], "-") == 0) {
 		bpk_fail(&err, BPK_USAGE,
-			 count > 2 ? "takes one ARCHIVE and one P%%" : "needs an ARCHIVE, a file");
+			 count > 2 ? "takes one ARCHIVE and one P%%"
+				   : "needs an ARCHIVE, a file or a directory");
 		bpk_report("parity", &err);
 		return;
 	}
@@ -123,7 +135,8 @@ const struct bpk_command bpk_command_parity = {
 		"piece, and scattered losses of about as much, are restored bit for bit: by "
 		"bpk verify --heal in place, or by bpk repair --apply into another file. P is 5 "
 		"unless an older ARCHIVE.bpp has another share. Every checksum of ARCHIVE is "
-		"tested first, and damage refused.",
+		"tested first, and damage refused. A directory has one such file, from which "
+		"missing files are restored, too.",
 	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
 	.args_size = sizeof(struct parity_args),

@@ -10,12 +10,44 @@
 
 #include "cli/report.h"
 
+/* False if there is surely no parity file: found out without memory, since the archive is there
+ * already, and nothing more may fail that has nothing to do. */
+static bool may_have_side(const char *path)
+{
+	char name[PATH_MAX];
+	struct stat found;
+
+	if ((size_t)snprintf(name, sizeof name, "%s" BPK_PARITY_SUFFIX, path) >= sizeof name)
+		return false;
+	return lstat(name, &found) == 0 || !bpk_is_absent(errno);
+}
+
 /* ---- changes in place ---- */
 
+static int list_now(struct bpk_dir *dir, struct bpk_parity_files *files, struct bpk_err *err)
+{
+	return bpk_parity_files_list(dir, bpk_format_owns, files, err);
+}
+
+static int list_before(const char *path, struct bpk_parity_files *files)
+{
+	struct bpk_dir *dir;
+	int rc = bpk_dir_open(path, bpk_format_owns, &dir, NULL);
+
+	if (rc == 0)
+		rc = list_now(dir, files, NULL);
+	bpk_dir_close(dir);
+	return rc;
+}
+
+/* Listing is work for a directory that has parity alone. If it fails, so does the change. */
 void bpk_renewal_begin(struct bpk_renewal *renewal, const char *path)
 {
-	if (bpk_program->team == NULL && !bpk_path_is_url(path) &&
-	    stat(path, &renewal->before) == 0 && S_ISREG(renewal->before.st_mode))
+	if (bpk_program->team != NULL || bpk_path_is_url(path) || stat(path, &renewal->before) != 0)
+		return;
+	renewal->is_directory = S_ISDIR(renewal->before.st_mode);
+	if (S_ISREG(renewal->before.st_mode) || (renewal->is_directory && may_have_side(path) &&
+						 list_before(path, &renewal->files) == 0))
 		renewal->path = path;
 }
 
@@ -46,8 +78,15 @@ void bpk_renewal_note(void *arg, uint64_t offset, uint64_t size)
 	grown[renewal->count++] = (struct bpk_parity_range){ offset, size };
 }
 
-static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
-		 struct bpk_side *side, struct bpk_err *err)
+static int note_other_state(const struct bpk_renewal *renewal)
+{
+	bpk_note(renewal->path, "its parity was of another state before this change, and "
+				"stays so; bpk parity renews it");
+	return 0;
+}
+
+static int renew_file(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
+		      struct bpk_side *side, struct bpk_err *err)
 {
 	const struct bpk_parity_change change = {
 		.old = side->parity,
@@ -65,16 +104,72 @@ static int renew(const struct bpk_renewal *renewal, const struct bpk_shared *sha
 	int rc;
 
 	if (!bpk_side_is_current(side, &renewal->before) ||
-	    bpk_parity_size(side->parity) != (uint64_t)renewal->before.st_size) {
-		bpk_note(renewal->path, "its parity was of another state before this change, and "
-					"stays so; bpk parity renews it");
-		return 0;
-	}
+	    bpk_parity_size(side->parity) != (uint64_t)renewal->before.st_size)
+		return note_other_state(renewal);
 	/* no other change begins meanwhile, and verify does not call the old parity stale */
 	if (bpk_edit_open(renewal->path, &lock, &edit, err) != 0)
 		return bpk_err_subject(err, "%s", renewal->path);
 	rc = bpk_side_make(renewal->path, side->name, &options, &size, err);
 	bpk_edit_close(edit);
+	return rc;
+}
+
+/* Carry the list of files on, and compute the groups whose bytes differ. Many changes leave extents
+ * behind that no file fits: then a list without them follows, which needs the first one to find
+ * damage. */
+static int follow(const struct bpk_renewal *renewal, const struct bpk_parity_files *now,
+		  struct bpk_side_options *options, const struct bpk_side *side,
+		  struct bpk_err *err)
+{
+	enum { SPARE = 4 << 20 };
+	struct bpk_parity_range *written = NULL;
+	struct bpk_parity_change change = { .old = side->parity };
+	struct bpk_parity_files next;
+	uint64_t size;
+	int rc;
+
+	if (bpk_parity_files_follow(bpk_parity_files(side->parity), now, &next, &written,
+				    &change.count, err) != 0)
+		return -1;
+	change.written = written;
+	options->change = &change;
+	options->files = &next;
+	rc = bpk_side_make(renewal->path, side->name, options, &size, err);
+	options->change = NULL;
+	options->files = NULL;
+	if (rc == 0 && next.size / 2 > now->size && next.size - now->size > SPARE)
+		rc = bpk_side_make(renewal->path, side->name, options, &size, err);
+	bpk_parity_files_clear(&next);
+	free(written);
+	return rc;
+}
+
+static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
+			   struct bpk_side *side, struct bpk_err *err)
+{
+	const struct bpk_edit_options lock = { .no_lock = true,
+					       .sync = true,
+					       .owns = bpk_format_owns };
+	struct bpk_side_options options = {
+		.share = bpk_parity_share(side->parity),
+		.sync = !shared->no_sync,
+	};
+	struct bpk_parity_files now = { 0 };
+	struct bpk_tree *tree = NULL;
+	int rc = bpk_tree_open(renewal->path, &lock, &tree, err);
+
+	if (rc == 0)
+		rc = list_now(bpk_tree_dir(tree), &now, err);
+	if (rc != 0)
+		bpk_err_subject(err, "%s", renewal->path);
+	else if (bpk_parity_files_same(&renewal->files, &now))
+		rc = 0; /* nothing was written */
+	else if (!bpk_parity_files_same(bpk_parity_files(side->parity), &renewal->files))
+		rc = note_other_state(renewal);
+	else
+		rc = follow(renewal, &now, &options, side, err);
+	bpk_parity_files_clear(&now);
+	bpk_tree_close(tree);
 	return rc;
 }
 
@@ -95,14 +190,17 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 	bool there = false;
 	int rc = 0;
 
-	if (renewal->path != NULL && (renewal->count > 0 || renewal->all)) {
+	if (renewal->path != NULL &&
+	    (renewal->count > 0 || renewal->all || renewal->is_directory)) {
 		rc = bpk_side_open(&side, renewal->path, &there, &err);
 		if (rc == 0 && there)
-			rc = renew(renewal, shared, &side, &err);
+			rc = renewal->is_directory ? renew_directory(renewal, shared, &side, &err)
+						   : renew_file(renewal, shared, &side, &err);
 		if (rc != 0)
 			report_stale(&err);
 		bpk_side_clear(&side);
 	}
+	bpk_parity_files_clear(&renewal->files);
 	free(renewal->written);
 	*renewal = (struct bpk_renewal){ 0 };
 }
@@ -126,18 +224,6 @@ static int share_of_old(const char *path, unsigned *share, struct bpk_err *err)
 	return 0;
 }
 
-/* False if there is surely no parity file: found out without memory, since the archive is there
- * already, and nothing more may fail that has nothing to do. */
-static bool may_have_side(const char *path)
-{
-	char name[PATH_MAX];
-	struct stat found;
-
-	if ((size_t)snprintf(name, sizeof name, "%s" BPK_PARITY_SUFFIX, path) >= sizeof name)
-		return false;
-	return lstat(name, &found) == 0 || !bpk_is_absent(errno);
-}
-
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
 		    struct bpk_err *err)
 {
@@ -148,7 +234,8 @@ int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned 
 	int rc;
 
 	if (bpk_program->team != NULL || path == NULL || strcmp(path, "-") == 0 ||
-	    bpk_path_is_url(path) || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
+	    bpk_path_is_url(path) || stat(path, &found) != 0 ||
+	    (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)))
 		return 0;
 	if (share == 0 && !may_have_side(path))
 		return 0;

@@ -7,11 +7,13 @@
 
 #include "cli/side.h"
 
-/* The bytes that a command writes to an archive. Caller storage, valid when zeroed; for
- * bpk_renewal_end. */
+/* The bytes that a command writes to a file; of a directory, its files before the command. Caller
+ * storage, valid when zeroed; for bpk_renewal_end. */
 struct bpk_renewal {
 	const char *path;   /* borrowed; NULL: not begun */
 	struct stat before; /* the archive's file */
+	bool is_directory;
+	struct bpk_parity_files files; /* before */
 	struct bpk_parity_range *written;
 	size_t count, room;
 	bool all; /* more than can be noted, or all of it */
@@ -29,8 +31,8 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 
 /*
  * The archive at path is new, or replaces another: write its parity file with that share, in
- * hundredths of a percent; 0: if it has one, with the share of that. Nothing for directories,
- * standard output and URLs. Errors name their file.
+ * hundredths of a percent; 0: if it has one, with the share of that. Nothing for standard output
+ * and URLs. Errors name their file.
  */
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
 		    struct bpk_err *err);

@@ -63,6 +63,41 @@ static int check_old(const char *name, bool force, struct bpk_err *err)
 			name);
 }
 
+/* ---- the bytes of an archive ---- */
+
+struct subject {
+	struct bpk_dir *dir; /* NULL: a file */
+	struct bpk_source *source;
+	const struct bpk_parity_files *files;
+	struct bpk_parity_files listed; /* unless the caller has a list */
+};
+
+static void close_subject(struct subject *subject)
+{
+	bpk_source_close(subject->source);
+	bpk_dir_close(subject->dir);
+	bpk_parity_files_clear(&subject->listed);
+}
+
+static int open_subject(const char *path, const struct bpk_side_options *options,
+			struct subject *subject, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
+		return bpk_source_open(path, &subject->source, err);
+	if (bpk_dir_open(path, bpk_format_owns, &subject->dir, err) != 0)
+		return -1;
+	subject->files = options->files;
+	if (subject->files == NULL) {
+		if (bpk_parity_files_list(subject->dir, bpk_format_owns, &subject->listed, err) !=
+		    0)
+			return -1;
+		subject->files = &subject->listed;
+	}
+	return bpk_parity_files_source(subject->dir, subject->files, false, &subject->source, err);
+}
+
 /* The archive that was verified is the one that is read now. */
 static int check_seen(const struct bpk_source *source, const struct stat *seen, struct bpk_err *err)
 {
@@ -70,55 +105,102 @@ static int check_seen(const struct bpk_source *source, const struct stat *seen, 
 									   : bpk_fail_changed(err);
 }
 
+/* Nobody has changed it since. */
+static int check_same(const struct subject *subject, struct bpk_err *err)
+{
+	struct bpk_parity_files now;
+	int rc = 0;
+
+	if (subject->dir == NULL)
+		return bpk_source_unchanged(subject->source, err);
+	if (bpk_parity_files_list(subject->dir, bpk_format_owns, &now, err) != 0)
+		return -1;
+	if (!bpk_parity_files_same(subject->files, &now))
+		rc = bpk_fail_changed(err);
+	bpk_parity_files_clear(&now);
+	return rc;
+}
+
+/* ---- made ---- */
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/* The time of the last change. */
+static struct timespec last_change(const struct subject *subject)
+{
+	const struct bpk_parity_files *files = subject->files;
+	struct timespec last = { 0 };
+
+	if (files == NULL)
+		return bpk_source_stat(subject->source)->st_ctim;
+	for (size_t i = 0; i < files->count; i++)
+		if (files->files[i].name != NULL && is_later(&files->files[i].time, &last))
+			last = files->files[i].time;
+	return last;
+}
+
 /* Healing in place trusts the archive's time: let a tick of the file system's clock pass, so that a
  * later write gives the archive another one. */
-static void await_tick(const struct stat *archive)
+static void await_tick(const struct timespec *changed)
 {
 	enum { TICK = 12 * 1000 * 1000 };
 	const struct timespec pause = { .tv_nsec = TICK };
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec - archive->st_ctim.tv_sec <= 1 &&
-	    (now.tv_sec - archive->st_ctim.tv_sec) * 1000000000LL + now.tv_nsec -
-			    archive->st_ctim.tv_nsec <
-		    TICK)
+	if (now.tv_sec - changed->tv_sec <= 1 &&
+	    (now.tv_sec - changed->tv_sec) * 1000000000LL + now.tv_nsec - changed->tv_nsec < TICK)
 		nanosleep(&pause, NULL);
 }
 
-static int fill(struct bpk_source *source, const struct bpk_side_options *options,
+static int fill(const struct subject *subject, const struct bpk_side_options *options,
 		struct bpk_draft *draft, struct bpk_err *err)
 {
-	await_tick(bpk_source_stat(source));
-	if (check_seen(source, options->seen, err) != 0 ||
-	    bpk_parity_make(source, options->share, options->change, draft, err) != 0)
+	const struct timespec changed = last_change(subject);
+
+	await_tick(&changed);
+	if ((subject->dir == NULL && check_seen(subject->source, options->seen, err) != 0) ||
+	    bpk_parity_make(subject->source, subject->files, options->share, options->change, draft,
+			    err) != 0)
 		return -1;
-	return bpk_source_unchanged(source, err);
+	return check_same(subject, err);
+}
+
+/* Give the draft its name, with the permissions of the archive. */
+static int keep(const struct subject *subject, struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat like = subject->dir != NULL ? bpk_dir_like(subject->dir)
+						: *bpk_source_stat(subject->source);
+
+	return bpk_draft_keep(draft, &like, err);
 }
 
 int bpk_side_make(const char *path, const char *name, const struct bpk_side_options *options,
 		  uint64_t *size, struct bpk_err *err)
 {
 	const struct bpk_draft_options how = { .overwrite = true, .sync = options->sync };
-	struct bpk_source *source = NULL;
+	struct subject subject = { 0 };
 	struct bpk_draft *draft = NULL;
 	int rc = check_old(name, options->force, err);
 
 	if (rc != 0)
 		return -1;
 	bpk_signals_start();
-	if (bpk_source_open(path, &source, err) != 0)
-		return bpk_err_subject(err, "%s", path);
-	if (bpk_draft_open(name, &how, &draft, err) != 0)
-		rc = bpk_err_subject(err, "%s", name);
-	else if (fill(source, options, draft, err) != 0)
+	if (open_subject(path, options, &subject, err) != 0)
 		rc = bpk_err_subject(err, "%s", path);
-	if (rc == 0 && bpk_draft_keep(draft, bpk_source_stat(source), err) != 0)
+	else if (bpk_draft_open(name, &how, &draft, err) != 0)
+		rc = bpk_err_subject(err, "%s", name);
+	else if (fill(&subject, options, draft, err) != 0)
+		rc = bpk_err_subject(err, "%s", path);
+	if (rc == 0 && keep(&subject, draft, err) != 0)
 		rc = bpk_err_subject(err, "%s", name);
 	else if (rc != 0)
 		bpk_draft_drop(draft);
-	*size = bpk_source_size(source);
-	bpk_source_close(source);
+	*size = rc == 0 ? bpk_source_size(subject.source) : 0;
+	close_subject(&subject);
 	return rc;
 }
 
@@ -164,6 +246,15 @@ int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struc
 		       : bpk_side_test(shared, in, err);
 }
 
+/* The name of an archive may have been that of a file, and be that of a directory now. */
+static int check_kind(const struct bpk_side *side, bool is_directory, struct bpk_err *err)
+{
+	if ((bpk_parity_files(side->parity) != NULL) == is_directory)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "is parity of a %s",
+			is_directory ? "file, not of a directory" : "directory, not of a file");
+}
+
 int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct bpk_err *err)
 {
 	struct stat found;
@@ -172,13 +263,14 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 	*side = (struct bpk_side){ 0 };
 	*there = false;
 	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) || stat(path, &found) != 0 ||
-	    !S_ISREG(found.st_mode))
+	    (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)))
 		return 0;
 	side->name = bpk_side_name(path, err);
 	if (side->name == NULL)
 		return -1;
 	if (bpk_parity_look(side->name, there, &ours, err) != 0 ||
-	    (*there && bpk_parity_open(side->name, &side->parity, err) != 0))
+	    (*there && (bpk_parity_open(side->name, &side->parity, err) != 0 ||
+			check_kind(side, S_ISDIR(found.st_mode), err) != 0)))
 		return bpk_err_subject(err, "%s", side->name);
 	return 0;
 }
@@ -201,18 +293,76 @@ bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive
 	return archive->st_mtim.tv_sec == then.tv_sec && archive->st_mtim.tv_nsec == then.tv_nsec;
 }
 
-int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err)
+int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, struct bpk_err *err)
+{
+	bpk_parity_scan_clear(&side->scan);
+	if (bpk_parity_compare(side->parity, source, &side->scan, err) != 0)
+		return -1;
+	return bpk_source_unchanged(source, err);
+}
+
+int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err)
+{
+	const struct bpk_parity_files *then = bpk_parity_files(side->parity);
+	struct bpk_source *source = NULL;
+	uint64_t generation = 0;
+	int rc;
+
+	bpk_parity_files_clear(&side->now);
+	if (bpk_dir_generation(dir, &generation, err) != 0 ||
+	    bpk_parity_files_list(dir, bpk_format_owns, &side->now, err) != 0)
+		return -1;
+	side->drift = bpk_parity_files_drift(then, &side->now);
+	rc = bpk_parity_files_source(dir, then, true, &source, err);
+	if (rc == 0)
+		rc = bpk_side_compare_source(side, source, err);
+	if (rc == 0)
+		rc = bpk_dir_settle(dir, generation, true, err);
+	bpk_source_close(source);
+	return rc;
+}
+
+static int compare_file(struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;
 	int rc = bpk_source_open(path, &source, err);
 
-	bpk_parity_scan_clear(&side->scan);
 	if (rc == 0)
-		rc = bpk_parity_compare(side->parity, source, &side->scan, err);
-	if (rc == 0)
-		rc = bpk_source_unchanged(source, err);
+		rc = bpk_side_compare_source(side, source, err);
 	bpk_source_close(source);
+	return rc;
+}
+
+int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	struct bpk_dir *dir = NULL;
+	int rc;
+
+	if (bpk_parity_files(side->parity) == NULL) {
+		rc = compare_file(side, path, err);
+	} else {
+		rc = bpk_dir_open(path, bpk_format_owns, &dir, err);
+		if (rc == 0)
+			rc = bpk_side_compare_dir(side, dir, err);
+		bpk_dir_close(dir);
+	}
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", path);
+}
+
+/* A file whose lost bytes were zeros has no bad cell. */
+bool bpk_side_has_damage(const struct bpk_side *side)
+{
+	return side->scan.bad + side->drift.missing + side->drift.resized > 0;
+}
+
+bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
+{
+	struct stat now;
+
+	if (bpk_parity_files(side->parity) != NULL)
+		return side->drift.newer + side->drift.added == 0;
+	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
+	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 
 void bpk_side_clear(struct bpk_side *side)
@@ -220,5 +370,6 @@ void bpk_side_clear(struct bpk_side *side)
 	free(side->name);
 	bpk_parity_close(side->parity);
 	bpk_parity_scan_clear(&side->scan);
+	bpk_parity_files_clear(&side->now);
 	*side = (struct bpk_side){ 0 };
 }

@@ -26,10 +26,11 @@ struct bpk_side_options {
 	bool sync;                              /* file and folder */
 	const struct bpk_parity_change *change; /* of an append; or NULL */
 	const struct stat *seen;                /* the archive that is meant; or NULL */
+	const struct bpk_parity_files *files;   /* of a directory, the same; or NULL */
 };
 
-/* Write the parity file name for the archive at path, a file: beside it, then in the place of an
- * old one. *size is that of the archive. */
+/* Write the parity file name for the archive at path, a file or a directory: beside it, then in the
+ * place of an old one. *size is that of the archive. */
 int bpk_side_make(const char *path, const char *name, const struct bpk_side_options *options,
 		  uint64_t *size, struct bpk_err *err);
 
@@ -47,7 +48,10 @@ int bpk_side_verify(const struct bpk_shared *shared, struct bpk_input *in, struc
 struct bpk_side {
 	char *name; /* of the parity file */
 	struct bpk_parity *parity;
+	/* of bpk_side_compare */
 	struct bpk_parity_scan scan;
+	struct bpk_parity_files now; /* of a directory; and how they differ from its list */
+	struct bpk_parity_drift drift;
 };
 
 /* Open the parity file of the archive at path. *there is false if it has none, or can have none.
@@ -57,11 +61,20 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 /* True if it has one, even one that cannot be opened: the command that uses it reports that. */
 bool bpk_side_has(const char *path);
 
-/* True if an archive with these times was not written since its parity file was made. */
+/* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 
-/* Compare the archive, as its file is now, with it. */
+/* Compare the archive, as its file or its files are now, with it. */
 int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *err);
+
+/* The same for the source of a file, and for an open directory. */
+int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, struct bpk_err *err);
+int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err);
+
+/* Results of a comparison: a part of the archive is lost or damaged; nothing was written to the
+ * archive since its parity file was made, by its times. */
+bool bpk_side_has_damage(const struct bpk_side *side);
+bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
 #endif

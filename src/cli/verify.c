@@ -26,7 +26,7 @@ static const struct bpk_opt opt_heal = {
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, shared.heal),
 	.help = "restore damaged archives in place, by their parity files",
 	.more = "Only if all of the damage can be restored. A journal saves the old bytes first, "
-		"and the archive is verified again.",
+		"files of a directory are replaced at once, and the archive is verified again.",
 };
 
 static const struct bpk_opt opt_manifest = {

@@ -126,6 +126,21 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 
 /* ---- operands ---- */
 
+/* A directory is no archive to a walk if it has lost the file by which it is known as one. */
+static bool verify_unknown(const struct bpk_verify_args *args, const char *path)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_input in;
+
+	if (bpk_input_look(&in, path, NULL, &err) == 0 && in.format == NULL &&
+	    in.place.is_directory) {
+		bpk_verify_input(args, &in, true, 0, &err);
+		return true;
+	}
+	bpk_input_close(&in);
+	return false;
+}
+
 /* A parity file is verified with its archive. */
 static void pass_parity(const struct bpk_verify_args *args, const char *path)
 {
@@ -139,7 +154,8 @@ static void pass_parity(const struct bpk_verify_args *args, const char *path)
 	if (args->shared.verbose && archive != NULL &&
 	    bpk_path_look(archive, &found, &there, NULL) == 0 && !there)
 		bpk_note(path, "is parity, and its archive is not there");
-	args->shared.tally->skipped++;
+	if (archive == NULL || !verify_unknown(args, archive))
+		args->shared.tally->skipped++;
 	free(archive);
 }
 
@@ -156,7 +172,7 @@ static void verify_path(const struct bpk_verify_args *args, const char *path, bo
 	}
 	rc = bpk_input_find(&in, path, &args->shared, &err);
 	if (rc == 0 && in.place.is_directory && in.format == NULL &&
-	    bpk_format_of_suffix(path) == NULL) {
+	    bpk_format_of_suffix(path) == NULL && !bpk_side_has(path)) {
 		bpk_fail(&err, BPK_FAILED, "%s",
 			 bpk_dir_lists(in.place.directory)
 				 ? "is a directory, expected an archive; -r walks it"

@@ -461,7 +461,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
-	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
+	bpk_verify_count(args, in, rc == 0 || in->info != NULL || in->format != NULL,
+			 rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */

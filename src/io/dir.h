@@ -135,6 +135,9 @@ int bpk_dir_list(struct bpk_dir *dir, const char *name,
  * and no name is found to be a directory. */
 bool bpk_dir_lists(const struct bpk_dir *dir);
 
+/* True if a writer of bpk has the directory's lock now. */
+bool bpk_dir_in_change(struct bpk_dir *dir);
+
 /* True if open found a change that a writer left unfinished. */
 bool bpk_dir_pending(const struct bpk_dir *dir);
 

@@ -41,7 +41,7 @@ static int init_code(const struct heal *h, struct bpk_code *code, struct bpk_err
 		for (unsigned i = 0; i < k; i++)
 			factors[j * k + i] = bpk_code_factor(h->found.good_j[j], i);
 	if (factors != NULL)
-		rc = bpk_code_init_factors(code, h->n, k, factors, err);
+		rc = bpk_code_init_factors(code, bpk_code_way(), h->n, k, factors, err);
 	free(factors);
 	return rc;
 }
@@ -59,9 +59,22 @@ static int init_inverse(const struct heal *h, struct bpk_code *code, struct bpk_
 	if (rc == 0 && !bpk_gf_invert(matrix, matrix + (size_t)n * n, n))
 		rc = bpk_fail(err, BPK_BUG, "a part of a Cauchy matrix has no inverse");
 	if (rc == 0)
-		rc = bpk_code_init_factors(code, n, n, matrix, err);
+		rc = bpk_code_init_factors(code, bpk_code_way(), n, n, matrix, err);
 	free(matrix);
 	return rc;
+}
+
+/* Read a cell, with zeros behind the last one's end. A cell that is lost, or behind the end, counts
+ * as zeros, which add nothing. */
+static void read_good(const struct heal *h, unsigned row, uint8_t *cell)
+{
+	const struct bpk_segment *s = h->segment;
+	uint64_t number = row * s->groups + h->group;
+
+	memset(cell, 0, s->cell);
+	if (number < s->cells && !is_lost(h, row))
+		bpk_parity_read(h->archive, s->start + number * s->cell,
+				bpk_span(cell, bpk_cell_size(s, number)));
 }
 
 static int subtract_good(struct heal *h, struct bpk_err *err)
@@ -69,21 +82,19 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 	const struct bpk_segment *s = h->segment;
 	struct bpk_code code = { 0 };
 	int rc = init_code(h, &code, err);
-	uint8_t *cell = h->room;
 
 	for (unsigned j = 0; rc == 0 && j < h->n; j++)
 		bpk_parity_read(h->parity->source, bpk_side_offset(s, h->found.good_j[j], h->group),
 				bpk_span(h->rest[j], s->cell));
-	for (unsigned row = 0; rc == 0 && row < s->k; row++) {
-		uint64_t number = row * s->groups + h->group;
-		size_t size;
+	for (unsigned row = 0, count; rc == 0 && row < s->k; row += count) {
+		const uint8_t *cells[BPK_CODE_TOGETHER];
 
-		if (number >= s->cells || is_lost(h, row))
-			continue;
-		size = bpk_cell_size(s, number);
-		memset(cell, 0, s->cell);
-		bpk_parity_read(h->archive, s->start + number * s->cell, bpk_span(cell, size));
-		bpk_code_add(&code, row, cell, h->rest, s->cell);
+		count = (unsigned)bpk_min_size(BPK_CODE_TOGETHER, s->k - row);
+		for (unsigned i = 0; i < count; i++) {
+			cells[i] = h->room + i * s->cell;
+			read_good(h, row + i, h->room + i * s->cell);
+		}
+		bpk_code_add(&code, &(struct bpk_code_in){ row, count, cells }, h->rest, s->cell);
 	}
 	bpk_code_clear(&code);
 	return rc;
@@ -91,13 +102,14 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 
 static int solve(struct heal *h, struct bpk_err *err)
 {
+	const struct bpk_code_in all = { 0, h->n, (const uint8_t *const *)h->rest };
 	struct bpk_code code = { 0 };
 	int rc = init_inverse(h, &code, err);
 
 	for (unsigned i = 0; rc == 0 && i < h->n; i++)
 		memset(h->cells[i], 0, h->segment->cell);
-	for (unsigned j = 0; rc == 0 && j < h->n; j++)
-		bpk_code_add(&code, j, h->rest[j], h->cells, h->segment->cell);
+	if (rc == 0)
+		bpk_code_add(&code, &all, h->cells, h->segment->cell);
 	bpk_code_clear(&code);
 	return rc;
 }
@@ -130,12 +142,12 @@ static int heal_group(struct heal *h, struct bpk_err *err)
 	int rc = -1;
 
 	h->n = h->found.bad;
-	h->room = bpk_alloc((2 * (size_t)h->n + 1) * cell, err);
+	h->room = bpk_alloc((2 * (size_t)h->n + BPK_CODE_TOGETHER) * cell, err);
 	if (h->room == NULL)
 		return -1;
 	for (unsigned i = 0; i < h->n; i++) {
-		h->rest[i] = h->room + (1 + i) * cell;
-		h->cells[i] = h->room + (1 + h->n + i) * cell;
+		h->rest[i] = h->room + (BPK_CODE_TOGETHER + i) * cell;
+		h->cells[i] = h->rest[i] + h->n * cell;
 	}
 	if (subtract_good(h, err) == 0 && solve(h, err) == 0)
 		rc = put_cells(h, err);

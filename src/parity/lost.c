@@ -26,6 +26,19 @@ struct bpk_group bpk_group_of(const struct bpk_parity_scan *scan, const struct b
 	return found;
 }
 
+bool bpk_parity_is_bad(const struct bpk_parity *parity, const struct bpk_parity_scan *scan,
+		       uint64_t offset, uint64_t *size)
+{
+	const struct bpk_segment *s = parity->segments;
+	uint64_t number;
+
+	while (offset - s->start >= s->size)
+		s++;
+	number = (offset - s->start) / s->cell;
+	*size = bpk_cell_size(s, number) - (offset - s->start) % s->cell;
+	return is_marked(scan->data, s->first + number);
+}
+
 /* A run of lost bytes that grows. */
 struct run {
 	uint64_t offset, size;

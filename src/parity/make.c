@@ -6,7 +6,6 @@
 
 enum {
 	HALF = 32 << 20,   /* bytes of cells that are held, and as many of parity */
-	STRIPE = 4 << 10,  /* bytes of a cell that are worked on while they are in the cache */
 	CLOSED = 64 << 20, /* a segment of so many bytes stays as it is */
 	PIECE = 1 << 20,   /* bytes that are copied at a time */
 };
@@ -87,17 +86,15 @@ static int read_row(struct work *w, unsigned row, uint64_t group, size_t width, 
 /* Add nrows rows, the first of which is row, to the parity of width groups. */
 static void add_rows(struct work *w, unsigned row, size_t nrows, size_t width)
 {
-	const struct bpk_segment *s = w->segment;
-	size_t stripe = bpk_min_size(s->cell, STRIPE);
+	size_t line = width * w->segment->cell;
+	const uint8_t *cells[BPK_CODE_MAX];
 	uint8_t *out[BPK_CODE_MAX];
 
-	for (size_t at = 0; at < width * s->cell; at += stripe) {
-		for (unsigned j = 0; j < s->m; j++)
-			out[j] = w->side + j * width * s->cell + at;
-		for (size_t i = 0; i < nrows; i++)
-			bpk_code_add(&w->code, row + (unsigned)i,
-				     w->data + i * width * s->cell + at, out, stripe);
-	}
+	for (unsigned j = 0; j < w->segment->m; j++)
+		out[j] = w->side + j * line;
+	for (size_t i = 0; i < nrows; i++)
+		cells[i] = w->data + i * line;
+	bpk_code_add(&w->code, &(struct bpk_code_in){ row, (unsigned)nrows, cells }, out, line);
 }
 
 static int put_side(struct work *w, uint64_t group, size_t width, struct bpk_err *err)
@@ -307,8 +304,9 @@ static size_t count_kept(const struct bpk_parity_change *change, uint64_t size)
 	return kept;
 }
 
+/* list: that of the files, which ends the tables. */
 static int plan(struct bpk_parity *parity, const struct bpk_parity_change *change, size_t kept,
-		uint64_t size, struct bpk_err *err)
+		uint64_t size, struct bpk_view list, struct bpk_err *err)
 {
 	uint64_t start = 0, tables;
 
@@ -320,13 +318,17 @@ static int plan(struct bpk_parity *parity, const struct bpk_parity_change *chang
 		start += parity->segments[i].size;
 	}
 	parity->nsegments = kept + (start < size);
+	parity->list_size = list.size;
 	parity->segments[kept].size = size - start;
 	if (start < size)
 		bpk_segment_choose(&parity->segments[kept], parity->share);
 	tables = bpk_side_place(parity);
 	if (tables == 0 && size > 0)
 		return bpk_fail(err, BPK_LIMIT, "is too large for parity");
-	return bpk_buf_resize(&parity->tables, tables, err);
+	if (bpk_buf_resize(&parity->tables, tables, err) != 0)
+		return -1;
+	bpk_copy(parity->tables.data + tables - list.size, list.data, list.size);
+	return 0;
 }
 
 static int make_segment(struct work *w, size_t number, size_t kept, struct bpk_err *err)
@@ -341,18 +343,23 @@ static int make_segment(struct work *w, size_t number, size_t kept, struct bpk_e
 	return rc;
 }
 
-int bpk_parity_make(struct bpk_source *archive, unsigned share,
-		    const struct bpk_parity_change *change, struct bpk_draft *draft,
+int bpk_parity_make(struct bpk_source *archive, const struct bpk_parity_files *files,
+		    unsigned share, const struct bpk_parity_change *change, struct bpk_draft *draft,
 		    struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(archive);
 	size_t kept = count_kept(change, size);
-	struct bpk_parity parity = { .share = share, .time = bpk_source_stat(archive)->st_mtim };
+	struct bpk_parity parity = { .share = share,
+				     .time = bpk_source_stat(archive)->st_mtim,
+				     .is_directory = files != NULL };
 	struct work all = {
 		.parity = &parity, .archive = archive, .change = change, .draft = draft
 	};
-	int rc = plan(&parity, change, kept, size, err);
+	struct bpk_buf list = { 0 };
+	int rc = files != NULL ? bpk_parity_files_put(files, &list, err) : 0;
 
+	if (rc == 0)
+		rc = plan(&parity, change, kept, size, bpk_buf_view(&list), err);
 	if (rc == 0)
 		rc = bpk_draft_reread(draft, err);
 	if (rc == 0)
@@ -366,5 +373,6 @@ int bpk_parity_make(struct bpk_source *archive, unsigned share,
 		rc = bpk_side_write(&parity, draft, err);
 	free(parity.segments);
 	bpk_buf_clear(&parity.tables);
+	bpk_buf_clear(&list);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * The room parity: a side file of Reed-Solomon codes over GF(2^8), which restores lost cells of a
- * file. It knows sources and drafts, and neither formats nor options nor the terminal. cli calls
- * it. One thread uses a side file at a time.
+ * file, or of the files of a directory, joined. It knows sources and drafts, and neither formats
+ * nor options nor the terminal. cli calls it. One thread uses a side file at a time.
  *
  *     the archive, a source     |0|1|2|3|4|5|6|7|8|9|   cells of one size, in segments
  *     groups, 3 of them here     0 1 2 0 1 2 0 1 2 0    cell i is in group i mod 3
@@ -12,6 +12,7 @@
 #define BPK_PARITY_PARITY_H
 
 #include "io/io.h"
+#include "parity/files.h"
 #include "parity/kernel.h"
 #include "parity/matrix.h"
 
@@ -49,6 +50,9 @@ struct timespec bpk_parity_time(const struct bpk_parity *parity);
 uint64_t bpk_parity_cells(const struct bpk_parity *parity);
 unsigned bpk_parity_share(const struct bpk_parity *parity);
 
+/* The files of the directory whose parity it is; NULL: that of a file. */
+const struct bpk_parity_files *bpk_parity_files(const struct bpk_parity *parity);
+
 /* Bytes of an archive that a command wrote; for free(). Valid when zeroed. */
 struct bpk_parity_range {
 	uint64_t offset, size;
@@ -62,15 +66,16 @@ struct bpk_parity_change {
 };
 
 /*
- * Write a side file for all of archive, a seekable source, into draft: one segment. With change,
+ * Write a side file for all of archive, a seekable source, into draft: one segment. Of a directory,
+ * archive is the source of files; otherwise files is NULL. With change,
  * which may be NULL, closed segments of the old one stay, groups with cells that were written are
  * computed again, and the bytes behind make one more segment.
  * Memory: 64 MiB, and 16 bytes for each cell, that is at most 1/32 of a small archive and 1/4096 of
  * a large one. Fails with BPK_CORRUPT if the archive differs from the old side file in bytes that
  * were not written.
  */
-int bpk_parity_make(struct bpk_source *archive, unsigned share,
-		    const struct bpk_parity_change *change, struct bpk_draft *draft,
+int bpk_parity_make(struct bpk_source *archive, const struct bpk_parity_files *files,
+		    unsigned share, const struct bpk_parity_change *change, struct bpk_draft *draft,
 		    struct bpk_err *err);
 
 /* Read as many of the bytes as are there; the others become zeros. A read that fails counts as
@@ -97,6 +102,11 @@ void bpk_parity_scan_clear(struct bpk_parity_scan *scan);
 int bpk_parity_losses(const struct bpk_parity *parity, const struct bpk_parity_scan *scan,
 		      void (*lost)(void *arg, uint64_t offset, uint64_t size), void *arg,
 		      struct bpk_err *err);
+
+/* True if the cell of the byte at offset, below the size, differs; *size is the number of bytes
+ * from there to the cell's end. */
+bool bpk_parity_is_bad(const struct bpk_parity *parity, const struct bpk_parity_scan *scan,
+		       uint64_t offset, uint64_t *size);
 
 /*
  * Restore every cell that can be, and put it at its offset; each has the digest that the side file

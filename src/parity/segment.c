@@ -82,6 +82,8 @@ uint64_t bpk_side_place(struct bpk_parity *parity)
 		parity->side_cells += side;
 		tables += (s->cells + side) * BPK_SIDE_DIGEST;
 	}
+	if (!bpk_add_u64(tables, parity->list_size, &tables) || tables > UINT64_MAX / 4)
+		return 0;
 	for (size_t i = 0; i < parity->nsegments; i++)
 		parity->segments[i].parity_start +=
 			BPK_SIDE_HEAD + bpk_div_up(tables, BPK_SIDE_PAYLOAD) * BPK_SIDE_PAGE;

@@ -8,8 +8,9 @@
 
 /* The head's members: magic, u32 version, u32 share, u64 size of the archive, u64 segments, u64
  * size of the tables, u64 size of the parity cells, u64 seconds and u32 nanoseconds of the
- * archive's last change, zeros, and SHA-256 of all before. */
-enum { VERSION = 1, AT_SUM = 480, MAGIC = 8 };
+ * archive's last change, u32 0, u64 size of the list of files, zeros, and SHA-256 of all before.
+ * Version 2 is that of a directory, which alone has a list, and no time. */
+enum { VERSION_FILE = 1, VERSION_DIRECTORY = 2, AT_SUM = 480, MAGIC = 8 };
 
 static const char magic[MAGIC + 1] = "bpkparit";
 
@@ -150,6 +151,7 @@ struct head {
 	uint32_t version, share;
 	uint64_t size, segments, tables, parity, seconds;
 	uint32_t nanoseconds;
+	uint64_t list;
 };
 
 static int sum_head(const uint8_t *head, uint8_t digest[BPK_DIGEST_MAX], struct bpk_err *err)
@@ -178,6 +180,7 @@ static int read_head(struct bpk_source *source, uint64_t offset, struct head *he
 			.parity = bpk_get_le64(bytes + 40),
 			.seconds = bpk_get_le64(bytes + 48),
 			.nanoseconds = bpk_get_le32(bytes + 56),
+			.list = bpk_get_le64(bytes + 64),
 		};
 	return 0;
 }
@@ -196,9 +199,9 @@ static int find_head(struct bpk_parity *parity, struct head *head, struct bpk_er
 				"both copies of the parity file's head are damaged, "
 				"or it is none");
 	parity->bad_tables = !good[0] || !good[1];
-	if (head->version > VERSION)
+	if (head->version > VERSION_DIRECTORY)
 		return bpk_fail(err, BPK_UNSUPPORTED, "parity of version %u, this bpk reads %d",
-				head->version, VERSION);
+				head->version, VERSION_DIRECTORY);
 	return 0;
 }
 
@@ -211,7 +214,7 @@ int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bp
 
 	put_records(parity);
 	memcpy(head, magic, MAGIC);
-	bpk_put_le32(head + 8, VERSION);
+	bpk_put_le32(head + 8, parity->is_directory ? VERSION_DIRECTORY : VERSION_FILE);
 	bpk_put_le32(head + 12, parity->share);
 	bpk_put_le64(head + 16, parity->size);
 	bpk_put_le64(head + 24, parity->nsegments);
@@ -219,6 +222,7 @@ int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bp
 	bpk_put_le64(head + 40, parity->parity_size);
 	bpk_put_le64(head + 48, (uint64_t)parity->time.tv_sec);
 	bpk_put_le32(head + 56, (uint32_t)parity->time.tv_nsec);
+	bpk_put_le64(head + 64, parity->list_size);
 	if (sum_head(head, digest, err) != 0)
 		return -1;
 	memcpy(head + AT_SUM, digest, BPK_SIDE_HEAD - AT_SUM);
@@ -231,16 +235,32 @@ int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bp
 
 /* ---- opening ---- */
 
+static int load_list(struct bpk_parity *parity, struct bpk_err *err)
+{
+	const uint8_t *list = parity->tables.data + parity->tables.size - parity->list_size;
+
+	if (!parity->is_directory)
+		return 0;
+	if (bpk_parity_files_get(bpk_view(list, parity->list_size), &parity->files, err) != 0)
+		return -1;
+	return parity->files.size == parity->size
+		       ? 0
+		       : bpk_fail(err, BPK_CORRUPT, "files of the parity file contradict its head");
+}
+
 /* The tables are no larger than the file, so memory follows its bytes. */
 static int load(struct bpk_parity *parity, const struct head *head, struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(parity->source);
 
 	if (head->tables > size || head->segments > head->tables / BPK_SIDE_RECORD ||
-	    head->share == 0 || head->share > BPK_PARITY_MOST || head->parity > UINT64_MAX / 4)
+	    head->share == 0 || head->share > BPK_PARITY_MOST || head->parity > UINT64_MAX / 4 ||
+	    head->list > head->tables || (head->version < VERSION_DIRECTORY && head->list > 0))
 		return bpk_fail(err, BPK_CORRUPT,
 				"sizes in the head of the parity file contradict its size");
 	parity->share = head->share;
+	parity->is_directory = head->version == VERSION_DIRECTORY;
+	parity->list_size = head->list;
 	parity->time.tv_sec = (time_t)head->seconds;
 	parity->time.tv_nsec = (long)(head->nanoseconds % 1000000000u);
 	parity->parity_size = head->parity;
@@ -254,7 +274,7 @@ static int load(struct bpk_parity *parity, const struct head *head, struct bpk_e
 	get_records(parity);
 	if (bpk_side_place(parity) == head->tables && parity->size == head->size &&
 	    parity->parity_size == head->parity)
-		return 0;
+		return load_list(parity, err);
 	return bpk_fail(err, BPK_CORRUPT, "segments of the parity file contradict its head");
 }
 
@@ -343,6 +363,7 @@ void bpk_parity_close(struct bpk_parity *parity)
 	bpk_source_close(parity->source);
 	free(parity->segments);
 	bpk_buf_clear(&parity->tables);
+	bpk_parity_files_clear(&parity->files);
 	free(parity);
 }
 
@@ -359,6 +380,11 @@ uint64_t bpk_parity_cells(const struct bpk_parity *parity)
 struct timespec bpk_parity_time(const struct bpk_parity *parity)
 {
 	return parity->time;
+}
+
+const struct bpk_parity_files *bpk_parity_files(const struct bpk_parity *parity)
+{
+	return parity->is_directory ? &parity->files : NULL;
 }
 
 unsigned bpk_parity_share(const struct bpk_parity *parity)

@@ -9,7 +9,8 @@
  *     head       again
  *
  * The tables are a record of each segment, then, for each, the digests of its cells and of its
- * parity cells. A digest is the first 16 bytes of SHA-256.
+ * parity cells, then, for a directory, the list of its files. A digest is the first 16 bytes of
+ * SHA-256.
  */
 #ifndef BPK_PARITY_SIDE_H
 #define BPK_PARITY_SIDE_H
@@ -49,14 +50,18 @@ struct bpk_parity {
 	size_t nsegments;
 	struct bpk_buf tables;
 	uint64_t parity_size;
-	bool bad_tables; /* a copy of head or tables is damaged */
+	bool is_directory;
+	struct bpk_parity_files files; /* of a directory */
+	uint64_t list_size;            /* of their list, at the end of the tables */
+	bool bad_tables;               /* a copy of head or tables is damaged */
 };
 
 /* Choose cell, groups, k and m of a segment whose size is set, for that share. */
 void bpk_segment_choose(struct bpk_segment *segment, unsigned share);
 
-/* Place the segments, whose sizes are chosen, behind each other: all derived members, and those of
- * the side file. Returns the size of the tables, or 0 if a number is out of bounds. */
+/* Place the segments, whose sizes are chosen, and the list of files behind each other: all derived
+ * members, and those of the side file. Returns the size of the tables, or 0 if a number is out of
+ * bounds. */
 uint64_t bpk_side_place(struct bpk_parity *parity);
 
 /* The bytes of a cell; the last one may be shorter. */

@@ -23,15 +23,13 @@ packed() {
     for share in 0.01 2.5% 100%; do quietly bpk parity a.blp $share; done
 }
 
-@test "parity: every container that is a file" {
+@test "parity: every container that is a file; parity-dir.bats has the others" {
     data field-f32 700000 raw
     for name in a.blp a.b2frame a.b2nd; do
         bpk pack -q -o $name raw
         quietly bpk parity $name
         [ -s $name.bpp ]
     done
-    bpk pack -q -F chunked -o a.blpd raw
-    refuses 1 'a.blpd: is a directory' bpk parity a.blpd
     tar cf a.tar a.blp
     refuses 1 'no file of its own' bpk parity a.tar:a.blp
 }
@@ -316,7 +314,6 @@ current() {
     for i in 1 2 3 4 5 6 7 8; do current many/$i.blp; done
     refuses 64 'no share' bpk pack --parity 0 -o b.blp raw
     refuses 64 'needs a result in a file' bpk pack --parity 5% -c raw
-    refuses 64 'needs a result in a file' bpk pack --parity 5% -F chunked raw
     refuses 64 'needs a result in a file' bpk pack --parity 5% -
 }
 

@@ -1,8 +1,9 @@
-"""Restores a file by its parity file, as bpk-formats(5) describes it; shares no line with bpk.
+"""Restores a file or a directory by its parity file, as bpk-formats(5) describes it; shares no line with bpk.
 
 parity_reader.py FILE.bpp FILE OUT: prints the number of cells that were restored.
 """
 import hashlib
+import os
 import struct
 import sys
 
@@ -43,7 +44,7 @@ def digest(data):
 def find_head(side):
     for head in side[:HEAD], side[-HEAD:]:
         if head[:8] == b"bpkparit" and hashlib.sha256(head[:480]).digest() == head[480:]:
-            return struct.unpack("<IIQQQQ", head[8:48])
+            return struct.unpack("<IIQQQQ", head[8:48]) + struct.unpack("<Q", head[64:72])
     sys.exit("no head")
 
 
@@ -94,10 +95,50 @@ def restore_group(data, parity, bad, good):
     return solve([[factor(j, row) for row in bad] for j in used], values)
 
 
+def read_list(listed):
+    """Names, extents and sizes of the files of a directory."""
+    files, at = [], 0
+    while at < len(listed):
+        room, size, seconds, nanoseconds, name_size = struct.unpack_from("<QQqII", listed, at)
+        files.append((listed[at + 32 : at + 32 + name_size].decode(), room, size))
+        at += 32 + name_size
+    return files
+
+
+def read_file(name, size):
+    try:
+        data = open(name, "rb").read()[:size]
+    except OSError:
+        data = b""
+    return data.ljust(size, b"\0")
+
+
+def read_archive(name, size, files):
+    if not os.path.isdir(name):
+        return read_file(name, size)
+    return b"".join((read_file(os.path.join(name, file), length) if file else b"").ljust(room, b"\0")
+                    for file, room, length in files)
+
+
+def write_archive(name, data, files):
+    if not files:
+        open(name, "wb").write(data)
+        return
+    at = 0
+    for file, room, length in files:
+        if file:
+            path = os.path.join(name, file)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            open(path, "wb").write(data[at : at + length])
+        at += room
+
+
 def main(side_name, name, out_name):
-    side, data = open(side_name, "rb").read(), open(name, "rb").read()
-    version, share, size, nsegments, tables_size, parity_size = find_head(side)
+    side = open(side_name, "rb").read()
+    version, share, size, nsegments, tables_size, parity_size, list_size = find_head(side)
     tables, parity_at = read_tables(side, tables_size, parity_size)
+    files = read_list(tables[tables_size - list_size :]) if version == 2 else []
+    data = read_archive(name, size, files)
     digests_at, start, restored = 24 * nsegments, 0, 0
     out = bytearray(data[:size].ljust(size, b"\0"))
     for segment in range(nsegments):
@@ -123,7 +164,7 @@ def main(side_name, name, out_name):
         digests_at += 16 * (ncells + groups * m)
         parity_at += groups * m * cell
         start += length
-    open(out_name, "wb").write(out)
+    write_archive(out_name, out, files)
     print(restored)
 
 

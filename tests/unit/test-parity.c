@@ -2,7 +2,7 @@
  * The room parity: arithmetic against its definition, every inner loop against a naive one, and
  * matrices, all of whose square parts have an inverse; side files, which restore random damage up
  * to their limit, refuse one cell more, and are never believed. BPK_PARITY_ROUNDS=1000 tries so
- * many damages, 60 by default.
+ * many damages and random sums, 60 by default.
  */
 #include "unit/guarded.h"
 
@@ -37,9 +37,16 @@ static void test_arithmetic(void **state)
 		assert_int_equal(naive_product((uint8_t)a, bpk_gf_inverse((uint8_t)a)), 1);
 }
 
+static unsigned rounds(void)
+{
+	const char *given = getenv("BPK_PARITY_ROUNDS");
+
+	return given != NULL ? (unsigned)atoi(given) : 60;
+}
+
 /* ---- inner loops ---- */
 
-enum { ROWS = 11, COLUMNS = 7 };
+enum { ROWS = 19, COLUMNS = 40 };
 
 static void fill(struct unit_random *r, uint8_t *bytes, size_t size)
 {
@@ -47,52 +54,74 @@ static void fill(struct unit_random *r, uint8_t *bytes, size_t size)
 		bytes[i] = (uint8_t)unit_random_next(r);
 }
 
-/* Add by one way, and by the definition, to the same bytes between guard pages. */
-static void check_way(const struct bpk_code_way *way, unsigned rows, size_t size, bool at_end)
+/* Bytes of so many cells between guard pages: they end there, or begin at some distance. */
+static void new_cells(struct guarded *cells, uint8_t **bytes, unsigned count, size_t size,
+		      bool at_end, struct unit_random *r)
 {
-	struct unit_random r = { 7 * rows + size };
-	uint8_t factors[ROWS * COLUMNS], tables[ROWS * COLUMNS * BPK_CODE_TABLE];
-	struct guarded in = guarded_new(NULL, size, at_end), out[ROWS];
-	uint8_t *outs[ROWS], *expected = malloc(size + 1);
-	unsigned column = unit_random_next(&r) % COLUMNS;
+	for (unsigned i = 0; i < count; i++) {
+		size_t before = at_end ? 0 : unit_random_next(r) % 64;
 
-	fill(&r, factors, sizeof factors);
-	fill(&r, in.bytes, size);
-	way->prepare(rows, COLUMNS, factors, tables);
-	for (unsigned row = 0; row < rows; row++) {
-		out[row] = guarded_new(NULL, size, at_end);
-		outs[row] = out[row].bytes;
-		memset(outs[row], (int)row, size);
+		cells[i] = guarded_new(NULL, before + size, at_end);
+		bytes[i] = cells[i].bytes + before;
+		fill(r, bytes[i], size);
 	}
-	way->add(rows, COLUMNS, column, tables, in.bytes, outs, size);
+}
+
+/* Add some cells to the rows by one way, and by the definition. */
+static void check_way(const struct bpk_code_way *way, unsigned rows, unsigned count, size_t size,
+		      bool at_end)
+{
+	struct unit_random r = { 7 * rows + count + size };
+	unsigned column = unit_random_next(&r) % (COLUMNS - count + 1);
+	uint8_t factors[ROWS * COLUMNS], *cells[COLUMNS], *outs[ROWS], expected[ROWS][9000];
+	struct guarded in[COLUMNS], out[ROWS];
+	struct bpk_err err = { 0 };
+	struct bpk_code code;
+
+	assert_true(size <= sizeof expected[0]);
+	fill(&r, factors, sizeof factors);
+	new_cells(in, cells, count, size, at_end, &r);
+	new_cells(out, outs, rows, size, at_end, &r);
 	for (unsigned row = 0; row < rows; row++) {
-		for (size_t i = 0; i < size; i++)
-			expected[i] = (uint8_t)row ^
-				      naive_product(factors[row * COLUMNS + column], in.bytes[i]);
-		assert_memory_equal(outs[row], expected, size);
+		memcpy(expected[row], outs[row], size);
+		for (unsigned c = 0; c < count; c++)
+			for (size_t i = 0; i < size; i++)
+				expected[row][i] ^= naive_product(
+					factors[row * COLUMNS + column + c], cells[c][i]);
+	}
+	assert_int_equal(bpk_code_init_factors(&code, way, rows, COLUMNS, factors, &err), 0);
+	bpk_code_add(&code, &(struct bpk_code_in){ column, count, (const uint8_t *const *)cells },
+		     outs, size);
+	for (unsigned row = 0; row < rows; row++) {
+		assert_memory_equal(outs[row], expected[row], size);
 		guarded_free(&out[row]);
 	}
-	guarded_free(&in);
-	free(expected);
+	for (unsigned c = 0; c < count; c++)
+		guarded_free(&in[c]);
+	bpk_code_clear(&code);
 }
 
 static void test_every_way(void **state)
 {
-	/* cells have 512 bytes or more, and the last part of one is never shorter than 64 */
-	static const size_t sizes[] = { 64, 65, 95, 96, 127, 512, 1000, 1024, 4096 };
-	unsigned count = 0;
+	static const size_t sizes[] = {
+		1, 15, 31, 63, 64, 65, 127, 128, 191, 512, 1000, 4096, 4500
+	};
+	struct unit_random r = { 3 };
 
 	(void)state;
 	for (size_t w = 0; bpk_code_ways[w] != NULL; w++) {
 		if (!bpk_code_ways[w]->runs())
 			continue;
-		for (unsigned rows = 1; rows <= ROWS; rows++)
-			for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
-				for (int at_end = 0; at_end < 2; at_end++)
-					check_way(bpk_code_ways[w], rows, sizes[s], at_end != 0);
-		count++;
+		for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+			for (unsigned rows = 1; rows <= ROWS; rows += 1 + sizes[s] / 512)
+				check_way(bpk_code_ways[w], rows,
+					  1 + (unsigned)(unit_random_next(&r) % COLUMNS), sizes[s],
+					  rows % 2 != 0);
+		for (unsigned i = 0; i < rounds(); i++)
+			check_way(bpk_code_ways[w], 1 + (unsigned)(unit_random_next(&r) % ROWS),
+				  1 + (unsigned)(unit_random_next(&r) % COLUMNS),
+				  1 + unit_random_next(&r) % 900, i % 2 != 0);
 	}
-	assert_true(count >= 1);
 }
 
 /* ---- matrices ---- */
@@ -178,7 +207,7 @@ static int make_side(struct made *made, unsigned share, const struct bpk_parity_
 
 	open_now(made);
 	assert_int_equal(bpk_draft_open(made->path, &options, &draft, err), 0);
-	if (bpk_parity_make(made->source, share, change, draft, err) != 0) {
+	if (bpk_parity_make(made->source, NULL, share, change, draft, err) != 0) {
 		bpk_draft_drop(draft);
 		return -1;
 	}
@@ -307,13 +336,6 @@ static void damage_tables(struct made *made, struct unit_random *r)
 		damage(made->side + (unit_random_next(r) % 2 ? BPK_SIDE_HEAD : back) +
 			       i * BPK_SIDE_PAGE,
 		       BPK_SIDE_PAGE, r);
-}
-
-static unsigned rounds(void)
-{
-	const char *given = getenv("BPK_PARITY_ROUNDS");
-
-	return given != NULL ? (unsigned)atoi(given) : 60;
 }
 
 static size_t random_size(struct unit_random *r, unsigned round)
@@ -594,7 +616,7 @@ static void test_hostile_numbers(void **state)
 			memcpy(made.side, saved, made.side_size);
 		}
 	}
-	bpk_put_le32(made.side + 8, 2);
+	bpk_put_le32(made.side + 8, 3);
 	reseal(&made);
 	refuse_now(&made, BPK_UNSUPPORTED);
 	free(saved);

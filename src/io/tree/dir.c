@@ -295,6 +295,11 @@ int bpk_dir_is_current(struct bpk_dir *dir, const char *name, const struct bpk_s
 	return dir->ops->is_current(dir->own, name, source, current, err);
 }
 
+bool bpk_dir_in_change(struct bpk_dir *dir)
+{
+	return dir->ops->has_writer != NULL && dir->ops->has_writer(dir->own);
+}
+
 int bpk_dir_stays_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
 			  bool *current, struct bpk_err *err)
 {
@@ -304,7 +309,7 @@ int bpk_dir_stays_current(struct bpk_dir *dir, const char *name, const struct bp
 
 	do {
 		/* in this order: a writer gives its lock back after the commit */
-		writes = dir->ops->has_writer != NULL && dir->ops->has_writer(dir->own);
+		writes = bpk_dir_in_change(dir);
 		if (bpk_dir_is_current(dir, name, source, current, err) != 0)
 			return -1;
 		if (writes && *current)

@@ -1,0 +1,24 @@
+/*
+ * Damaged directories are restored by their parity files: in place, and into another directory.
+ * Called by heal.c. For the main thread alone.
+ */
+#ifndef BPK_CLI_HEAL_TREE_H
+#define BPK_CLI_HEAL_TREE_H
+
+#include "cli/side.h"
+
+/* The restored cells, and their bytes. */
+struct bpk_healed {
+	uint64_t cells, bytes;
+};
+
+/* Write the damaged files of the directory at path again, and replace them at once, under its lock;
+ * only if it still is as it was when its parity file was made. Errors do not name it. */
+int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_healed *healed,
+			   struct bpk_err *err);
+
+/* Write all files of the directory at path, which was compared, as they were, into the --output. */
+int bpk_heal_tree_into(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
+		       struct bpk_healed *healed, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,323 @@
+load lib
+
+# Parity of archives that are directories.
+
+formats="chunked b2sparse"
+
+# FORMAT OPTION...: pack "raw" to "a", in many files.
+packed() {
+    local many=
+    [ $1 = b2sparse ] || many="--superchunk 1"
+    bpk pack -q -f $many -F "$@" -o a raw
+}
+
+# NAME FORMAT [SHARE]: such an archive of many files, with parity, and its copy "good".
+protected() {
+    data field-f32 1000000 raw
+    rm -rf "$1" "$1.bpp" good
+    packed "$2" -z 32K
+    bpk parity "$1" "${3:-10}"
+    cp -a "$1" good
+}
+
+# FILE OFFSET COUNT: so many bytes become others, as on a bad disk: the file's time stays.
+rot() {
+    touch -r "$1" time
+    dd if="$1" bs=1 skip="$2" count="$3" status=none | tr '\000-\377' '\200-\377\000-\177' >rotten
+    dd if=rotten of="$1" bs=64K oflag=seek_bytes seek="$2" conv=notrunc status=none
+    touch -r time "$1"
+}
+
+# DIRECTORY OTHER: their files have equal bytes; and times, with -t.
+alike() {
+    diff -r -x .lock "$1" "$2" || die "$1 and $2 differ"
+}
+
+# ARCHIVE: a copy of its damaged state is healed in both ways, to the state "good".
+heals() {
+    refuses 3 'parity restores all of it: bpk verify --heal' bpk verify "$1"
+    ends 0 bpk repair --apply -f -o out "$1"
+    says "out: [0-9]+ bytes in [0-9]+ cells were restored by $1.bpp"
+    alike out good
+    ends 0 bpk verify --heal "$1"
+    alike "$1" good
+    quietly bpk verify "$1"
+    [ -z "$(find . -name '.*' ! -name . ! -name .lock)" ]
+}
+
+# ARCHIVE: it and its parity are of one state, and a missing file and a damaged one heal.
+current() {
+    quietly bpk verify "$1"
+    rm -rf good
+    cp -a "$1" good
+    local file
+    file=$(find "$1" -type f ! -name .lock -size +1 | sort | sed -n 3p)
+    rm "$file"
+    rot "$(find "$1" -type f ! -name .lock -size +1 | sort | sed -n 5p)" 700 30
+    ends 0 bpk verify --heal "$1"
+    alike "$1" good
+    quietly bpk verify "$1"
+}
+
+@test "parity of a directory: a damaged, a short, a long and a missing file, whatever it is, heal" {
+    for format in $formats; do
+        protected a $format
+        for file in $(cd good && find . -type f | sort | awk 'NR <= 3 || NR % 7 == 0'); do
+            for damage in rot cut grow remove; do
+                size=$(stat -c %s a/$file)
+                case $damage in
+                    rot) rot a/$file $((size / 2)) 4 ;;
+                    cut) truncate -s $((size / 2)) a/$file && touch -r good/$file a/$file ;;
+                    grow) continue ;;
+                    remove) rm a/$file ;;
+                esac
+                cmp -s a/$file good/$file && continue
+                [ $damage = rot ] && [ "$size" -lt 10 ] && { cp -a good/$file a/$file; continue; }
+                heals a
+            done
+        done
+    done
+}
+
+@test "parity of a directory: a whole folder, and several files up to the share" {
+    protected a chunked
+    rm -r a/meta
+    heals a
+    rm a/data/__1__.bin a/data/__9__.bin
+    heals a
+    protected a b2sparse
+    rm a/00000003.chunk a/00000011.chunk
+    rm a/chunks.b2frame
+    heals a
+}
+
+@test "parity of a directory: damage beyond the share is refused, with the files that are lost" {
+    for format in $formats; do
+        protected a $format 5
+        find a -type f -size +10k | sort | head -4 | xargs rm
+        cp -a a before
+        ends 2 bpk verify a
+        says 'parity cannot restore [0-9]+ bytes in [0-9]+ of [0-9]+ damaged cells'
+        says 'a: .*(bin|chunk): bytes [0-9]+ to [0-9]+ are lost'
+        ends 2 bpk verify --heal a
+        alike a before
+        ends 2 bpk repair --apply -o out a
+        [ ! -e out ]
+        rm -r before
+    done
+}
+
+@test "parity of a directory: files that were written since are not replaced" {
+    for format in $formats; do
+        protected a $format
+        cp a.bpp old.bpp
+        data positions-f32 1000000 other
+        bpk pack -q -f -z 64K -F $format -o a other
+        cp old.bpp a.bpp
+        cp -a a newer
+        refuses 3 'is whole, but its parity is stale' bpk verify a
+        refuses 3 stale bpk verify --heal a
+        alike a newer
+        file=$(find a -type f -size +10k | sort | head -1)
+        rot "$file" 5000 10
+        rm -r newer
+        cp -a a newer
+        ends 2 bpk verify --heal a
+        alike a newer
+        rm -r newer
+        # few bytes, and then damage
+        protected a $format
+        cp a.bpp old.bpp
+        head -c 4000 raw | tr '\000-\377' '\001-\377\000' >piece
+        bpk write -q --at 0 a piece
+        cp old.bpp a.bpp
+        rot "$(find a -type f -size +10k | sort | tail -1)" 5000 10
+        cp -a a newer
+        refuses 3 'written since its parity was' bpk verify --heal a
+        alike a newer
+        ends 0 bpk repair --apply -f -o out a
+        says 'out: has the state in which a was'
+        alike out good
+        rm -r newer
+    done
+}
+
+@test "parity of a directory: append, write, truncate and meta renew it" {
+    data field-f32 400000 raw
+    head -c 100004 raw >part
+    for format in $formats; do
+        rm -rf a
+        packed $format -z 20000 --parity 20%
+        current a
+        for i in 1 2 3; do
+            quietly bpk append -q a part
+            current a
+        done
+        quietly bpk write -q --at 100000 a part
+        current a
+        quietly bpk truncate -q --bytes 333336 a
+        current a
+        quietly bpk append -q a part
+        current a
+        quietly bpk meta set a key=value
+        current a
+        { head -c 100000 raw; cat part; tail -c +200005 raw; } | head -c 333336 >expected
+        cat part >>expected
+        bpk cat a | cmp - expected
+        cp a.bpp before
+        quietly bpk parity a
+        current a
+    done
+    bpk repair --repack -q a
+    current a
+}
+
+@test "parity of a directory: appended files of a large one make a second segment" {
+    data field-f32 90000000 raw
+    for format in $formats; do
+        packed $format --parity 5%
+        head -c 3000000 raw >part
+        bpk append -q a part
+        [ "$(od -An -tu8 -j24 -N8 a.bpp | tr -d ' ')" = 2 ]
+        current a
+        bpk append -q a part
+        [ "$(od -An -tu8 -j24 -N8 a.bpp | tr -d ' ')" = 2 ]
+        current a
+        quietly bpk parity a
+        [ "$(od -An -tu8 -j24 -N8 a.bpp | tr -d ' ')" = 1 ]
+        rm -r a
+    done
+}
+
+@test "parity of a directory: damage is not made permanent by a change" {
+    for format in $formats; do
+        protected a $format
+        rot "$(find a -type f -size +10k | sort | head -1)" 5000 10
+        cp a.bpp old.bpp
+        head -c 100000 raw >part
+        ends 2 bpk append -q a part
+        says 'bytes [0-9]+ to [0-9]+ differ from the parity file, and were not changed; the change is committed'
+        same a.bpp old.bpp
+        # another state
+        protected a $format
+        touch -d 2001-01-01 "$(find a -type f -size +10k | sort | head -1)"
+        ends 0 bpk append -q a part
+        says 'its parity was of another state before this change'
+        refuses 3 stale bpk verify a
+    done
+}
+
+@test "parity of a directory: pack -f, convert and unpack --rm" {
+    data field-f32 300000 raw
+    for format in $formats; do
+        rm -rf a a.bpp
+        packed $format -z 20000 --parity 20%
+        head -c 200000 raw >less
+        mv raw all && mv less raw
+        packed $format -z 20000
+        mv all raw
+        current a
+        bpk pack -q -f -z 20000 -o b.blp raw
+        quietly bpk convert -q -f -F $format b.blp a
+        quietly bpk verify a
+        quietly bpk unpack -q --rm -f -o raw2 a
+        [ ! -e a ] && [ ! -e a.bpp ]
+        same raw2 raw
+    done
+}
+
+@test "parity of a file is none of a directory, and the other way round" {
+    protected a chunked
+    rm -r a
+    bpk pack -q -o a raw -F blp
+    refuses 3 'a.bpp: is parity of a directory, not of a file; bpk parity renews it' bpk verify a
+    quietly bpk parity a
+    rm a
+    cp -a good a
+    refuses 3 'a.bpp: is parity of a file, not of a directory; bpk parity renews it' bpk verify a
+    rm a/data/__3__.bin
+    ends 2 bpk verify --heal a
+}
+
+@test "parity of a directory: walks verify one that lost the file by which it is known" {
+    mkdir w
+    protected a b2sparse
+    cp -a a w/a && cp -p a.bpp w
+    rm w/a/chunks.b2frame
+    refuses 3 'parity restores' bpk verify -r w
+    ends 0 bpk verify -r --heal w
+    alike w/a good
+    ends 0 bpk verify -r -v w
+    grep -qx '1 archive, .*, 0 damaged, 1 skipped' "$out"
+}
+
+@test "parity of a directory: a reader that shares no line with bpk restores the same bytes" {
+    need_python
+    data field-f32 60000 raw
+    head -c 7000 raw >part
+    for format in $formats; do
+        rm -rf a out
+        packed $format -z 4000 --parity 30%
+        bpk append -q a part
+        rm -rf good
+        cp -a a good
+        rm "$(find a -type f ! -name .lock | sort | sed -n 3p)"
+        rot "$(find a -type f -size +1 | sort | sed -n 2p)" 200 20
+        rot a.bpp 100 1
+        cells=$("$python" "$tests/lib/parity_reader.py" a.bpp a out)
+        alike out good
+        ends 0 bpk verify --heal a
+        says "in $cells cells"
+        alike a good
+    done
+}
+
+@test "parity of a directory: verify --heal is killed at any call, and the next one heals" {
+    need_strace
+    protected a chunked
+    file=$(find a -type f -size +10k | sort | head -1)
+    rm "$file"
+    rot "$(find a -type f -size +10k | sort | tail -1)" 5000 10
+    rm -rf damaged && cp -a a damaged
+    for call in pwrite64 fdatasync linkat renameat2 unlinkat openat; do
+        for n in 1 2 5 13; do
+            rm -rf a && cp -a damaged a
+            strace -f -o /dev/null -e inject=$call:signal=KILL:when=$n "$BPK" verify --heal -q a 2>/dev/null || :
+            [ ! -e a/.bpkj ] || ends 0 bpk repair --in-place a
+            # the kill prevented their old times
+            (cd a && find . -type f ! -name .lock) | while read -r name; do
+                [ ! -e good/$name ] || touch -r good/$name a/$name
+            done
+            ends 0 bpk verify --heal a
+            alike a good
+        done
+    done
+}
+
+@test "parity of a directory: an append that fails or is killed at any call leaves no parity that reverts it" {
+    need_strace
+    data field-f32 60000 raw
+    head -c 7000 raw >part
+    cat raw part >both
+    for format in $formats; do
+        rm -rf a first first.bpp
+        packed $format -z 4000 --parity 30%
+        mv a first && mv a.bpp first.bpp
+        for fault in error=EIO signal=KILL; do
+            for call in pwrite64 linkat renameat2 openat fsync; do
+                n=$((1 + ${#call} % 4))
+                rm -rf a && cp -a first a && cp first.bpp a.bpp
+                strace -f -o /dev/null -e inject=$call:$fault:when=$n+7 "$BPK" append -q a part 2>/dev/null || :
+                bpk repair -q --in-place a 2>"$err" || cat "$err"
+                bpk cat a >content
+                cmp -s content raw || same content both
+                status=0
+                bpk verify -q --heal a 2>"$err" || status=$?
+                [ $status -eq 0 ] || [ $status -eq 3 ] || die "status $status: $format $call $fault"
+                bpk cat a | cmp - content
+                quietly bpk parity a
+                quietly bpk verify a
+            done
+        done
+    done
+}
