@@ -1,4 +1,5 @@
-/* The verification of one input: an archive, or a GSD file. Called by verify_tree.c and verify_rota.c. */
+/* The verification of one input: an archive, or a GSD file. Called by verify_tree.c and
+ * verify_rota.c. */
 #include <inttypes.h>
 #include <stdio.h>
 
