@@ -1,9 +1,11 @@
 /* Reads and writes the file of verify --state. verify_rota.c calls it. */
 #include "cli/checks.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "io/io.h"
 
@@ -199,12 +201,14 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 int bpk_checks_read(struct bpk_checks *checks, const char *path, struct bpk_err *err)
 {
 	struct stat found;
-	bool there;
+	int rc = 0;
 
-	if (bpk_path_look(path, &found, &there, err) != 0 ||
-	    (there && read_file(checks, path, err) != 0))
-		return bpk_err_subject(err, "%s", path);
-	return 0;
+	if (stat(path, &found) == 0) /* a FIFO would wait for a writer */
+		rc = S_ISREG(found.st_mode) ? read_file(checks, path, err)
+					    : bpk_fail(err, BPK_FAILED, "is no regular file");
+	else if (errno != ENOENT)
+		rc = bpk_fail_errno(err, errno, "cannot open");
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", path);
 }
 
 /* ---- writing ---- */
@@ -242,7 +246,9 @@ static int write_lines(const struct bpk_checks *checks, struct bpk_buf *text, st
 
 int bpk_checks_write(const struct bpk_checks *checks, const char *path, struct bpk_err *err)
 {
-	const struct bpk_draft_options options = { .overwrite = true, .sync = true };
+	const struct bpk_draft_options options = { .overwrite = true,
+						   .follow_links = true,
+						   .sync = true };
 	struct bpk_buf text = { 0 };
 	struct bpk_draft *draft;
 	int rc = write_lines(checks, &text, err);

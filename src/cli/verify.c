@@ -35,7 +35,8 @@ static const struct bpk_opt opt_manifest = {
 	.metavar = "FILE",
 	.help = "fail if a file that FILE names is missing",
 	.more = "FILE has a name on each line, or lines of sha256sum or bpk sum, whose digests are "
-		"not compared. The archive of a file, with the suffix of its format, is enough.",
+		"not compared; a # begins a comment. Names are relative to the current directory. "
+		"The archive of a file, with the suffix of its format, is enough.",
 };
 
 static const struct bpk_opt opt_since = {
@@ -104,8 +105,9 @@ static const struct bpk_opt opt_print_root = {
 	.name = "print-root",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, print_root),
 	.help = "print the root of the seal of each archive that is whole",
-	.more = "A line has the root, the generation, which counts the changes from 1 on, and the "
-		"path. An archive without a seal fails.",
+	.more = "A line has the path, the root, and the generation, which counts the changes from "
+		"1 "
+		"on. An archive without a seal fails.",
 };
 
 static const struct bpk_opt opt_root = {

@@ -67,8 +67,11 @@ struct bpk_verify_turns {
 void bpk_verify_take_turns(const struct bpk_verify_args *args,
 			   const struct bpk_verify_turns *turns);
 
-/* Report the files that the manifest names and that are missing. */
-void bpk_verify_manifest(const struct bpk_verify_args *args);
+/* Read the manifest; the line names it. And report the files that it names and that are missing;
+ * the text changes. */
+int bpk_verify_read_manifest(const struct bpk_verify_args *args, struct bpk_buf *text,
+			     struct bpk_err *err);
+void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text);
 
 /* Leave the files out that have not changed since. */
 void bpk_verify_since(const struct bpk_verify_args *args, struct bpk_files *files);

@@ -13,6 +13,19 @@
 
 /* ---- --manifest ---- */
 
+/* Fail if the last bytes, which have no newline yet, are too many for a name and its digest. */
+static int check_line(const struct bpk_buf *text, struct bpk_err *err)
+{
+	enum { MOST = 64 << 10 };
+	const uint8_t *end = text->size > 0 ? memrchr(text->data, '\n', text->size) : NULL;
+	size_t begun = end != NULL ? (size_t)(end + 1 - text->data) : 0;
+
+	return text->size - begun <= MOST
+		       ? 0
+		       : bpk_fail(err, BPK_FAILED,
+				  "is no list of names, a line has more than %d bytes", MOST);
+}
+
 static int read_all(const char *path, struct bpk_buf *text, struct bpk_err *err)
 {
 	enum { PIECE = 64 << 10 };
@@ -27,8 +40,12 @@ static int read_all(const char *path, struct bpk_buf *text, struct bpk_err *err)
 		if (rc == 0)
 			rc = bpk_source_read(source, bpk_span(text->data + size, PIECE), &got, err);
 		text->size = size + (rc == 0 ? got : 0);
+		if (rc == 0)
+			rc = check_line(text, err);
 	}
 	bpk_source_close(source);
+	if (rc == 0 && memchr(text->data, '\0', text->size) != NULL)
+		rc = bpk_fail(err, BPK_FAILED, "is no list of names, it has a NUL");
 	/* room for the end of the last line */
 	return rc == 0 ? bpk_buf_append(text, bpk_view("\n", 1), err) : rc;
 }
@@ -76,31 +93,49 @@ static void report_missing(const struct bpk_verify_args *args, const char *name,
 	bpk_record_settle(&args->shared, name);
 }
 
-void bpk_verify_manifest(const struct bpk_verify_args *args)
+/* Take the next name; false behind the last. Comments are passed over, as sha256sum does. */
+static bool next_name(struct bpk_buf *text, size_t *at, const char **name)
 {
-	struct bpk_buf text = { 0 };
-	struct bpk_err err = { 0 };
-	uint64_t nmissing = 0;
-
-	if (read_all(args->manifest, &text, &err) != 0)
-		bpk_report(args->manifest, &err);
-	for (size_t at = 0; err.kind == BPK_OK && at < text.size;) {
-		char *line = (char *)text.data + at;
-		char *end = memchr(line, '\n', text.size - at);
+	while (*at < text->size) {
+		char *line = (char *)text->data + *at;
+		char *end = memchr(line, '\n', text->size - *at);
 		struct bpk_sum_entry entry;
 
-		at += (size_t)(end - line) + 1;
+		*at += (size_t)(end - line) + 1;
 		*end = '\0';
-		if (*line == '\0')
+		if (*line == '\0' || *line == '#')
 			continue;
 		if (!bpk_sum_parse(line, (size_t)(end - line), &entry))
 			entry.name = line;
-		if (!is_kept(entry.name))
-			report_missing(args, entry.name, &nmissing);
+		*name = entry.name;
+		return true;
 	}
+	return false;
+}
+
+int bpk_verify_read_manifest(const struct bpk_verify_args *args, struct bpk_buf *text,
+			     struct bpk_err *err)
+{
+	return read_all(args->manifest, text, err) == 0
+		       ? 0
+		       : bpk_err_subject(err, "%s", args->manifest);
+}
+
+void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text)
+{
+	uint64_t nmissing = 0, nnames = 0;
+	struct bpk_err err = { 0 };
+	const char *name;
+
+	for (size_t at = 0; next_name(text, &at, &name); nnames++)
+		if (!is_kept(name))
+			report_missing(args, name, &nmissing);
 	if (nmissing > 20 && !args->shared.json)
 		bpk_note(args->manifest, "%" PRIu64 " of its files are missing", nmissing);
-	bpk_buf_clear(&text);
+	if (nnames > 0)
+		return;
+	bpk_fail(&err, BPK_FAILED, "names no file");
+	bpk_report(args->manifest, &err);
 }
 
 /* ---- --since ---- */

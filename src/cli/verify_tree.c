@@ -340,15 +340,28 @@ static void verify_operand(struct bpk_verify_args *args, char *path)
 	}
 }
 
+/* The operands in a line on all of them. */
+static const char *name_all(const struct bpk_verify_args *args)
+{
+	const struct bpk_tree_args *tree = &args->shared.tree;
+
+	if (tree->share.count > 0)
+		return "all shares";
+	if (tree->files0_from != NULL)
+		return bpk_input_name(tree->files0_from);
+	return args->noperands == 1 ? args->operands[0] : "all operands";
+}
+
 /* Verify the operands as one list. */
 static void verify_together(struct bpk_verify_args *args, const struct bpk_files *files)
 {
 	const struct bpk_tree_args *tree = &args->shared.tree;
+	bool may_be_empty = !tree->recursive && tree->files0_from == NULL;
+	bool is_judged = args->shared.state != NULL && args->noperands > 0; /* each directory */
 
 	verify_files(args, files);
-	if ((args->shared.state == NULL || args->noperands == 0) && tree->recursive &&
-	    files->nheavy == 0 && found_so_far(args) == 0)
-		bpk_verify_fail_empty(args, tree->share.count > 0 ? "all shares" : "all operands");
+	if (!may_be_empty && !is_judged && files->nheavy == 0 && found_so_far(args) == 0)
+		bpk_verify_fail_empty(args, name_all(args));
 }
 
 /* ---- all ---- */
@@ -406,6 +419,8 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 {
 	struct bpk_tally tally = { 0 };
+	bool has_list = args->manifest != NULL && bpk_share_leads();
+	struct bpk_buf list = { 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_pace pace;
 
@@ -414,10 +429,13 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 	args->pace = args->limit_rate > 0 ? &pace : NULL;
 	args->operands = named;
 	args->noperands = count;
-	if (run(args, named, count, &err) != 0)
+	/* whether it can be read is known before the work */
+	if ((has_list && bpk_verify_read_manifest(args, &list, &err) != 0) ||
+	    run(args, named, count, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
-	if (args->manifest != NULL && bpk_share_leads())
-		bpk_verify_manifest(args);
+	else if (has_list)
+		bpk_verify_manifest(args, &list);
+	bpk_buf_clear(&list);
 	if (bpk_transfer_is_listed(&args->shared))
 		tell_sum(args);
 	check_count(args);

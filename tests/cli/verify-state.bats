@@ -226,7 +226,27 @@ END
     says '^bpk: list: 26 of its files are missing$'
     refuses 1 '^bpk: no list: ' bpk verify -r --manifest 'no list' d
     : >list
-    quietly bpk verify -r --manifest list d
+    refuses 1 'list: names no file' bpk verify -r --manifest list d
+}
+
+@test "verify: lists and states that are empty, endless, or no files" {
+    tree 1
+    mkfifo fifo
+    ln -s target link
+    refuses 1 'fifo: is no regular file' bpk verify --state fifo d/001.blp
+    quietly bpk verify --state link d/001.blp
+    [ -L link ]
+    [ "$(kinds target)" = 'good d/001.blp' ]
+    refuses 1 '/dev/zero: is no list of names, a line has more than 65536 bytes' \
+        bpk verify --manifest /dev/zero d/001.blp
+    printf 'd/001.blp\0x\n' >list
+    refuses 1 'list: is no list of names, it has a NUL' bpk verify --manifest list d/001.blp
+    printf '# nothing\n\n' >list
+    refuses 1 'list: names no file' bpk verify --manifest list d/001.blp
+    printf '# one\nd/001.blp\n' >list
+    quietly bpk verify --manifest list d/001.blp
+    : >list
+    refuses 1 'list: no archive was found in it' bpk verify --files0-from list
 }
 
 @test "verify --since takes files that changed lately, whatever their date" {
