@@ -423,8 +423,28 @@ int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *
 	return rc;
 }
 
+/* Metadata, which are read by the header alone, are left out. They begin behind it, which is
+ * shorter but in layout 3. */
+static int doubt_metadata(struct bpk_source *source, struct bpk_salvage *salvage,
+			  struct bpk_err *err)
+{
+	enum { SHORTER = 8 };
+	uint8_t front[BPK_BLOSCPACK_HEAD_SIZE + 8];
+	size_t got;
+
+	if (bpk_source_read_at(source, 0, bpk_span(front, sizeof front), &got, err) != 0)
+		return -1;
+	if (got < sizeof front ||
+	    (!bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE) &&
+	     !bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE - SHORTER)))
+		return 0;
+	return bpk_salvage_doubt(salvage, "the metadata are left out", err);
+}
+
 int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 			  struct bpk_err *err)
 {
-	return bpk_bloscpack_salvage_source(place->source, salvage, err);
+	return bpk_bloscpack_salvage_source(place->source, salvage, err) != 0
+		       ? -1
+		       : doubt_metadata(place->source, salvage, err);
 }
