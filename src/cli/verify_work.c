@@ -373,7 +373,9 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 
 static const char *find_advice(const struct bpk_input *in, const struct findings *found)
 {
-	if (bpk_place_pending(&in->place))
+	bool is_open = in->place.source != NULL || in->place.directory != NULL;
+
+	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place settles it";
 	if (found->intact)
 		return "bpk repair --apply -o OUT saves all data";
