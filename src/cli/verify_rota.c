@@ -12,6 +12,7 @@
 #include "cli/checks.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/verify_roots.h"
 
 static const uint64_t NS = 1000000000;
 
@@ -21,8 +22,7 @@ struct rota {
 	struct bpk_checks checks; /* in the order of paths; no state: empty */
 	struct bpk_check **turns; /* those of this run: the bad ones, then the others */
 	size_t nturns, nbad;
-	struct root *roots;
-	size_t nroots;
+	struct bpk_verify_roots roots;
 	size_t bad, other;                   /* the next of each */
 	const struct bpk_verify_turns *turn; /* of the files */
 	struct bpk_check *
@@ -98,53 +98,6 @@ static bool is_missing(const char *path)
 	return !bpk_path_is_url(path) && bpk_path_look(path, &found, &there, NULL) == 0 && !there;
 }
 
-/* ---- directories of this run ---- */
-
-static bool is_below(const char *path, const char *folder)
-{
-	size_t size = strlen(folder);
-
-	while (size > 1 && folder[size - 1] == '/')
-		size--;
-	return strncmp(path, folder, size) == 0 && (path[size] == '/' || folder[size - 1] == '/');
-}
-
-/* An operand that is walked. */
-struct root {
-	const char *path;
-	bool has_files; /* none are found below a disk that is not mounted */
-};
-
-static int find_roots(struct rota *rota, struct bpk_err *err)
-{
-	const struct bpk_verify_args *args = rota->args;
-	const struct bpk_files *files = rota->files;
-	bool walks = false;
-
-	rota->roots = bpk_calloc(args->noperands + 1, sizeof *rota->roots, err);
-	if (rota->roots == NULL)
-		return -1;
-	for (size_t i = 0; args->shared.tree.recursive && i < args->noperands; i++) {
-		struct root root = { .path = args->operands[i] };
-
-		if (bpk_tree_is_directory(root.path, &walks, NULL) != 0 || !walks)
-			continue;
-		for (size_t j = 0; j < files->count && !root.has_files; j++)
-			root.has_files = is_below(files->all[j].path, root.path);
-		rota->roots[rota->nroots++] = root;
-	}
-	return 0;
-}
-
-/* True if this run would have found the file. A list of names is taken for the whole state. */
-static bool is_of_run(const struct rota *rota, const char *path)
-{
-	for (size_t i = 0; i < rota->nroots; i++)
-		if (rota->roots[i].has_files && is_below(path, rota->roots[i].path))
-			return true;
-	return rota->args->noperands == 0 && rota->files->count > 0;
-}
-
 /* ---- the files of this run, and of the state ---- */
 
 static int by_path(const void *a, const void *b)
@@ -189,8 +142,8 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 	uint64_t size, mtime;
 
 	check->path = NULL;
-	if (file == NULL && own.kind != BPK_CHECK_OTHER && is_of_run(rota, own.path) &&
-	    is_missing(own.path)) {
+	if (file == NULL && own.kind != BPK_CHECK_OTHER &&
+	    bpk_verify_roots_have(&rota->roots, own.path) && is_missing(own.path)) {
 		report_missing(rota, own.path, nmissing);
 		free(own.path);
 		return 0;
@@ -487,24 +440,9 @@ static void judge_ages(const struct rota *rota, const struct sum *sum)
 	bpk_report(sum->first->path, &err);
 }
 
-/* A directory without an archive may be a disk that is not mounted. */
-static void judge_roots(const struct rota *rota)
-{
-	for (size_t i = 0; i < rota->nroots; i++) {
-		const char *path = rota->roots[i].path;
-		bool found = false;
-
-		for (size_t j = 0; j < rota->nturns && !found; j++)
-			found = rota->turns[j]->kind != BPK_CHECK_OTHER &&
-				is_below(rota->turns[j]->path, path);
-		if (!found)
-			bpk_verify_fail_empty(rota->args, path);
-	}
-}
-
 static void end_state(const struct rota *rota, const struct sum *sum)
 {
-	judge_roots(rota);
+	bpk_verify_roots_judge(&rota->roots, rota->args, rota->turns, rota->nturns);
 	tell(rota, sum);
 	if (sum->nold > 0)
 		judge_ages(rota, sum);
@@ -526,7 +464,7 @@ static int begin_state(struct rota *rota, struct bpk_err *err)
 {
 	const struct bpk_file **sorted;
 	struct bpk_checks merged = { 0 };
-	int rc = find_roots(rota, err);
+	int rc = bpk_verify_roots_find(&rota->roots, rota->args, rota->files, err);
 
 	if (rc == 0)
 		rc = bpk_checks_read(&rota->checks, rota->args->shared.state, err);
@@ -561,7 +499,7 @@ static uint64_t run_with_state(struct rota *rota)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	bpk_checks_clear(&rota->checks);
 	free(rota->turns);
-	free(rota->roots);
+	free(rota->roots.all);
 	return rc == 0 ? sum.narchives : BPK_UNKNOWN;
 }
 

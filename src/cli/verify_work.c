@@ -1,5 +1,5 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c and
- * verify_rota.c. */
+ * verify_roots.c. */
 #include <inttypes.h>
 #include <stdio.h>
 
