@@ -406,10 +406,12 @@ static void tell(const struct rota *rota, const struct sum *sum)
 	char age[32], line[192];
 
 	snprintf(line, sizeof line,
-		 "%zu files checked; of %" PRIu64 " archives %" PRIu64 " wait for a check, %" PRIu64
-		 " are bad, and the oldest good check is %s old",
-		 rota->ndone, sum->narchives, sum->nunchecked, sum->ndamaged,
-		 age_text(sum->oldest, age));
+		 "%zu %s checked; of %" PRIu64 " %s %" PRIu64 " %s for a check, %" PRIu64
+		 " %s bad, and the oldest good check is %s old",
+		 rota->ndone, bpk_plural(rota->ndone, "file", "files"), sum->narchives,
+		 bpk_plural(sum->narchives, "archive", "archives"), sum->nunchecked,
+		 bpk_plural(sum->nunchecked, "waits", "wait"), sum->ndamaged,
+		 bpk_plural(sum->ndamaged, "is", "are"), age_text(sum->oldest, age));
 	if (shared->verbose > 0 && !shared->json)
 		printf("%s: %s\n", shared->state, line);
 	if (!shared->json)
@@ -433,8 +435,8 @@ static void judge_ages(const struct rota *rota, const struct sum *sum)
 	char age[32], allowed[32], others[64] = "";
 
 	if (sum->nold > 1)
-		snprintf(others, sizeof others, "; so it is with %" PRIu64 " others",
-			 sum->nold - 1);
+		snprintf(others, sizeof others, "; nor had %" PRIu64 " %s", sum->nold - 1,
+			 bpk_plural(sum->nold - 1, "other", "others"));
 	bpk_fail(&err, BPK_FAILED, "had no good check for %s, --max-age allows %s%s",
 		 age_text(sum->oldest, age), age_text(rota->args->max_age * NS, allowed), others);
 	bpk_report(sum->first->path, &err);
