@@ -98,22 +98,22 @@ static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end
 	if (first < end && !job->shared->json)
 		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
 		       shaped ? "chunks" : "raw bytes", first * size, stop,
-		       intact ? "intact" : "lost");
+		       !intact                 ? "lost"
+		       : job->found.disordered ? "intact, but not certain"
+					       : "intact");
 }
 
-/* Count the lost chunks, and print runs of them and of intact ones; JSON has the status alone. */
-static void make_map(struct bpk_salvage_job *job)
+/* Print runs of lost chunks and of intact ones; JSON has the status alone. */
+static void make_map(const struct bpk_salvage_job *job)
 {
 	const struct bpk_salvage *found = &job->found;
 	uint64_t end = 0, first = 0; /* of the intact run under way */
 
-	job->lost = found->nchunks;
 	for (size_t i = 0; i < found->count; i++) {
 		uint64_t number = found->all[i].number;
 
 		if (!found->all[i].intact)
 			continue;
-		job->lost--;
 		if (number > end) {
 			show(job, first, end, true);
 			show(job, end, number, false);
@@ -125,6 +125,61 @@ static void make_map(struct bpk_salvage_job *job)
 	show(job, end, found->nchunks, false);
 	bpk_flush_results();
 }
+
+static void count_lost(struct bpk_salvage_job *job)
+{
+	job->lost = job->found.nchunks;
+	for (size_t i = 0; i < job->found.count; i++)
+		job->lost -= job->found.all[i].intact;
+}
+
+/* ---- the order ---- */
+
+/* Compare every chunk with the seal, which covers their numbers. */
+static int test_seal(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	int rc;
+
+	if (in->reader == NULL || in->format->reader->prove == NULL)
+		return bpk_fail(err, BPK_CORRUPT, "without its other parts it is not tested");
+	rc = in->format->reader->prove(in->reader, 0, BPK_UNKNOWN, err);
+	while (rc == 0) {
+		rc = in->format->reader->fetch(in->reader, &parcel, err);
+		parcel.number++;
+	}
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&parcel.raw);
+	return rc < 0 ? -1 : 0;
+}
+
+/*
+ * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
+ * those over all of them tell. Raw data that are compared tell more.
+ */
+static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+	struct bpk_err why = { 0 };
+	char line[sizeof why.text + 64];
+
+	if (job->from != NULL || job->lost > 0 || !found->counted || found->doubt.size > 0)
+		return 0;
+	if (found->disordered)
+		return bpk_salvage_doubt(
+			found,
+			"they are not those that meta/sizes records: some were swapped or copied",
+			err);
+	if (!found->sealed || test_seal(&job->in, &why) == 0)
+		return 0;
+	if (bpk_err_is_of_machine(&why))
+		return bpk_fail(err, why.kind, "%s", why.text);
+	found->disordered = true;
+	snprintf(line, sizeof line, "the seal does not prove them: %s", why.text);
+	return bpk_salvage_doubt(found, line, err);
+}
+
+/* ---- the verdict ---- */
 
 /* The doubts behind a semicolon, or nothing. */
 static const char *doubt_of(const struct bpk_salvage_job *job, const char **semicolon)
@@ -198,6 +253,9 @@ static int salvage(struct bpk_salvage_job *job, bool applies, struct bpk_err *er
 	if ((place->is_directory &&
 	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
 	    job->format->salvage(place, &job->found, err) != 0)
+		return bpk_input_subject(&job->in, err);
+	count_lost(job);
+	if (settle_order(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {

@@ -182,3 +182,44 @@ rounds() {
     rm other.blp
     refuses 64 'goes with --apply alone' bpk repair --fill zero A.blp
 }
+
+@test "chunks that were swapped or copied are not passed for those that were there" {
+    need_python
+    "$python" -c 'import random; open("A", "wb").write(random.Random(5).randbytes(61440))'
+    local kind
+    for kind in "" --seal; do
+        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        mv d.blpd/data/__2__.bin two
+        mv d.blpd/data/__3__.bin d.blpd/data/__2__.bin
+        mv two d.blpd/data/__3__.bin
+        ends 2 bpk repair --apply -f -o new.blpd d.blpd
+        grep -qx 'd.blpd: raw bytes 0:61440 are intact, but not certain' "$out"
+        says 'all 15 chunks that were found are intact; they are not those that meta/sizes records: some were swapped'
+        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        cp -r d.blpd whole.blpd
+        # the last two chunks of a file are 4096 bytes, 16 of a header and 4 of a digest each
+        local end=$(stat -c %s d.blpd/data/__1__.bin)
+        tail -c 4116 whole.blpd/data/__1__.bin |
+            dd of=d.blpd/data/__1__.bin bs=1 seek=$((end - 2 * 4116)) conv=notrunc status=none
+        ends 2 bpk repair --apply -f -o new.blpd d.blpd
+        says 'some were swapped or copied$'
+        rm d.blpd/data/__1__.bin
+        ends 2 bpk repair --apply -f --fill zero -o new.blpd d.blpd
+        says '4 of 15 chunks are lost; zeros stand for them$'
+        ends 0 bpk repair --apply -f --from A -o new.blpd d.blpd
+        bpk cat new.blpd | cmp - A
+        rm -r whole.blpd
+    done
+    bpk pack -q -0 -z 4K --seal -o s.blp A
+    for kind in swap copy; do
+        "$python" "$tests/lib/seal_break.py" $kind 1 1 s.blp broken
+        mv broken/1 b.blp
+        rmdir broken
+        ends 2 bpk verify b.blp
+        ends 2 bpk repair --apply -f -o new.blp b.blp
+        says 'all 15 chunks that were found are intact; the seal does not prove them: .* not those that were sealed'
+    done
+    dd if=/dev/zero of=s.blp bs=1 seek=$(($(stat -c %s s.blp) - 5)) count=1 conv=notrunc status=none
+    ends 2 bpk repair --apply -f -o new.blp s.blp
+    says '1 of 15 chunks are lost; --fill'
+}
