@@ -347,6 +347,11 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack and --apply alone");
 	if (args->apply && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "--apply needs --output, the file to write");
+	/* what is written is read again, and the map goes to standard output */
+	if (args->apply && strcmp(args->common.shared.output, "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--apply writes no archive to standard output, name a file with "
+				"--output");
 	if (args->fill != BPK_FILL_NONE && !args->apply)
 		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply alone");
 	if (args->from != NULL && (!args->apply || args->fill != BPK_FILL_NONE))

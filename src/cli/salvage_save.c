@@ -295,7 +295,9 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	bpk_signals_start();
 	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
 		return bpk_err_subject(err, "%s", target);
-	rc = write_into(job, err);
+	rc = directory || bpk_draft_is_hidden(job->draft)
+		     ? write_into(job, err)
+		     : bpk_fail(err, BPK_FAILED, "is no file, expected one for --apply");
 	if (rc == 0)
 		rc = check_unchanged(job, err);
 	if (rc != 0)

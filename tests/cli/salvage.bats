@@ -223,3 +223,17 @@ rounds() {
     ends 2 bpk repair --apply -f -o new.blp s.blp
     says '1 of 15 chunks are lost; --fill'
 }
+
+@test "the map and the archive do not share standard output" {
+    data field-f64 200000 A
+    bpk pack -q -z 16K -o A.blp A
+    bpk pack -q -z 16K --parity 5% -o p.blp A
+    local file
+    for file in A p; do
+        dd if=/dev/zero of=$file.blp bs=1 seek=$(($(stat -c %s $file.blp) - 9)) count=4 conv=notrunc status=none
+        refuses 64 'no archive to standard output' bpk repair --apply --from A -o - $file.blp
+        refuses 64 'no archive to standard output' bpk repair --apply -o - $file.blp
+        ends 1 bpk repair -q --apply --from A -o /dev/full $file.blp
+        says '/dev/full: is no file'
+    done
+}
