@@ -381,7 +381,8 @@ const struct bpk_command bpk_command_repair = {
 	.summary = "put archives in order: interrupted changes, holes, streams, digests",
 	.description =
 		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
-		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
+		"or left a journal that does not belong to FILE (status 1), prints which raw bytes "
+		"of a damaged FILE are intact (status 2), and changes nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
 		"--apply writes a damaged FILE, restored by its parity file, or a new archive of "

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/heal.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/side.h"
@@ -61,20 +62,36 @@ enum need {
 /* Open it, and look at parts of it; of a directory, at files. */
 static int look(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
 {
-	if (bpk_input_start(in, shared, 0, err) != 0 || bpk_input_check_damage(in, err) != 0)
+	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
+	    bpk_input_check_damage(in, err) != 0)
 		return -1;
 	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
 }
 
-/* Look at it, or with wholly read all of it up to the first damaged chunk. */
-static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
+/* True if it is not read: what lies beside it, or behind its end, is settled first. */
+static bool has_rest(const struct bpk_input *in)
 {
-	struct bpk_err err = { 0 };
-	int rc = wholly ? bpk_side_verify(shared, in, &err) : look(shared, in, &err);
+	const struct bpk_reader_ops *ops = in->format->reader;
 
+	return bpk_place_remark(&in->place) != NULL ||
+	       (ops->tail != NULL && ops->tail(in->reader, NULL) != 0);
+}
+
+/* Read all of it up to the first damaged chunk, and unless it is to be saved look first at what
+ * that does not need. */
+static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool applies,
+			 struct bpk_err *damage)
+{
+	int rc = applies ? bpk_side_verify(shared, in, damage) : look(shared, in, damage);
+
+	if (rc == 0 && !applies && !has_rest(in)) {
+		rc = bpk_side_test(shared, in, damage);
+		if (rc != 0 && damage->kind != BPK_CORRUPT)
+			return UNREAD;
+	}
 	if (rc == 0)
 		return WHOLE;
-	return err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
+	return damage->kind == BPK_CORRUPT || damage->kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
 }
 
 /* ---- the map ---- */
@@ -296,6 +313,20 @@ static void job_clear(struct bpk_salvage_job *job)
 	bpk_input_close(&job->in);
 }
 
+/* Without a new archive the damage itself counts: parity may restore it, and it is there if no
+ * chunks can be searched for. */
+static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, struct bpk_err *err)
+{
+	bool heals;
+
+	bpk_heal_judge(job->shared, &job->in, -1, &heals, damage);
+	if (damage->kind == BPK_CORRUPT && err->kind == BPK_UNSUPPORTED)
+		bpk_note(NULL, "%s", err->text);
+	else if (damage->kind != BPK_REPAIRABLE)
+		return;
+	*err = *damage;
+}
+
 /* True if it was opened, and its chunks can be searched for. */
 static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
 {
@@ -313,13 +344,15 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 {
 	struct bpk_salvage_job job = { .shared = &args->shared, .fill = fill, .from = from };
 	enum need need = UNREAD;
-	struct bpk_err err = { 0 };
+	struct bpk_err damage = { 0 }, err = { 0 };
 
 	if (open_job(&job, path, applies))
-		need = need_of(job.shared, &job.in, applies);
-	if (need == DAMAGED && salvage(&job, applies, &err) != 0)
+		need = need_of(job.shared, &job.in, applies, &damage);
+	if (need == DAMAGED && salvage(&job, applies, &err) != 0) {
+		if (!applies)
+			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
-	else if (need == WHOLE && applies && job.shared->verbose)
+	} else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	job_clear(&job);
 	return need == DAMAGED || (need == WHOLE && applies);

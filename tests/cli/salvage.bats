@@ -82,7 +82,8 @@ rounds() {
     head -c 120000 A >R
     bpk pack -q --dtype "[('x','<i4'),('y','<f8')]" -o R.blpd R
     rm R.blpd/data/y/__1__.bin
-    ends 1 bpk repair R.blpd
+    ends 2 bpk repair R.blpd
+    says 'R.blpd: data/y/__1__.bin: '
     says 'keeps records as columns, or objects, and repair does not save these yet'
 }
 
@@ -201,6 +202,8 @@ rounds() {
         local end=$(stat -c %s d.blpd/data/__1__.bin)
         tail -c 4116 whole.blpd/data/__1__.bin |
             dd of=d.blpd/data/__1__.bin bs=1 seek=$((end - 2 * 4116)) conv=notrunc status=none
+        ends 2 bpk repair d.blpd
+        says 'some were swapped or copied$'
         ends 2 bpk repair --apply -f -o new.blpd d.blpd
         says 'some were swapped or copied$'
         rm d.blpd/data/__1__.bin
@@ -236,4 +239,40 @@ rounds() {
         ends 1 bpk repair -q --apply --from A -o /dev/full $file.blp
         says '/dev/full: is no file'
     done
+}
+
+@test "damage in an archive that opens is mapped; a whole one is passed in silence" {
+    need_python
+    data field-f64 200000 A
+    local name
+    for name in A.blp A.b2frame; do
+        bpk pack -q -z 16K -o $name A
+        quietly bpk repair $name
+        [ ! -s "$out" ]
+        "$python" "$tests/lib/damage.py" $name 2 3
+        before=$(sha256sum $name)
+        ends 2 bpk repair $name
+        says '2 of 13 chunks are lost$'
+        grep -qx "$name: raw bytes 32768:65536 are lost" "$out"
+        ends 2 bpk repair --json $name
+        grep -q '^{"bpk":1,.*"status":2,' "$out"
+        [ "$(sha256sum $name)" = "$before" ]
+    done
+    for name in A.blpd A.b2s; do
+        bpk pack -q -z 16K -o $name A
+        quietly bpk repair $name
+        set -- $name/data/*1*.bin $name/*1.chunk
+        local file=$1
+        [ -e "$file" ] || file=$2
+        dd if=/dev/zero of="$file" bs=1 seek=200 count=8 conv=notrunc status=none
+        ends 2 bpk repair $name
+        says '1 of 13 chunks are lost'
+    done
+    # parity restores it
+    bpk pack -q -z 16K --parity 10% -o p.blp A
+    quietly bpk repair p.blp
+    dd if=/dev/zero of=p.blp bs=1 seek=$(($(stat -c %s p.blp) - 99)) count=4 conv=notrunc status=none
+    ends 3 bpk repair p.blp
+    grep -qx 'p.blp: raw bytes 196608:200000 are lost' "$out"
+    says 'the file was written since its parity was: bpk repair --apply -o OUT'
 }
