@@ -286,6 +286,7 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 		.follow_links = true,
 		.sync = !job->shared->no_sync,
 		.not_this = bpk_input_stat(&job->in),
+		.nor_this = job->raw != NULL ? bpk_source_stat(job->raw) : NULL,
 		.directory = directory,
 		.ours = directory ? job->format->owns : NULL,
 		.like = has_like ? &like : NULL,

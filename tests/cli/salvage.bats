@@ -276,3 +276,20 @@ rounds() {
     grep -qx 'p.blp: raw bytes 196608:200000 are lost' "$out"
     says 'the file was written since its parity was: bpk repair --apply -o OUT'
 }
+
+@test "no file that is read is replaced: parity, raw data" {
+    data field-f64 200000 A
+    bpk pack -q -z 16K --parity 10% -o p.blp A
+    dd if=/dev/zero of=p.blp bs=1 seek=$(($(stat -c %s p.blp) - 99)) count=4 conv=notrunc status=none
+    ln -s A link
+    local output
+    sums() { sha256sum A p.blp p.blp.bpp; }
+    before=$(sums)
+    ends 1 bpk repair --apply -f -o p.blp.bpp p.blp
+    says 'p.blp.bpp: input and output are the same file$'
+    for output in A link; do
+        ends 1 bpk repair --apply -f --from A -o $output p.blp
+        says "$output: input and output are the same file"
+    done
+    [ "$(sums)" = "$before" ]
+}
