@@ -41,6 +41,7 @@ static const struct bpk_opt opt_apply = {
 static const struct bpk_opt opt_fill = {
 	.name = "fill",
 	BPK_OPT_VALUE(OPT_FILL, struct repair_args, fill),
+	.max = BPK_FILL_SKIP,
 	.metavar = "HOW",
 	.help = "with --apply, if chunks are lost: zero puts zeros for them, skip leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
@@ -356,9 +357,6 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE, "--fill goes with --apply alone");
 	if (args->from != NULL && (!args->apply || args->fill != BPK_FILL_NONE))
 		return bpk_fail(err, BPK_USAGE, "--from goes with --apply, and without --fill");
-	if (args->fill == BPK_FILL_NAN)
-		return bpk_fail(err, BPK_USAGE,
-				"--fill nan is for bpk unpack alone, zero and skip for repair");
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
 	return bpk_transfer_check(&args->common.shared, operands, count, err);
@@ -374,6 +372,11 @@ static void run_repair(void *arg, char **operands, size_t count)
 	else
 		bpk_input_each(operands, count, repair_one, arg);
 }
+
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "heal", "'bpk verify --heal' restores FILE in place by its parity file" },
+	{ 0 },
+};
 
 const struct bpk_command bpk_command_repair = {
 	.name = "repair",
@@ -392,6 +395,7 @@ const struct bpk_command bpk_command_repair = {
 		"that needs no repair stays unchanged; without -v nothing is printed then.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct repair_args),
 	.defaults = &defaults,
 	.run = run_repair,
