@@ -187,7 +187,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 			found,
 			"they are not those that meta/sizes records: some were swapped or copied",
 			err);
-	if (!found->sealed || test_seal(&job->in, &why) == 0)
+	if (!found->sealed || found->numbered || test_seal(&job->in, &why) == 0)
 		return 0;
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);

@@ -38,6 +38,7 @@ struct bpk_salvage {
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool sealed;         /* traces of a seal over the whole archive were found */
+	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
 	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
 
