@@ -156,7 +156,7 @@ complete -c bpk-mpi -n '__bpk_is unpack' -s o -l output -r -F -d 'write to FILE;
 complete -c bpk-mpi -n '__bpk_is unpack' -s O -l output-dir -x -a '(__fish_complete_directories)' -d 'write into directory DIR instead of beside the source'
 complete -c bpk-mpi -n '__bpk_is unpack' -l update -d 'skip files whose result is there and not older'
 complete -c bpk-mpi -n '__bpk_is unpack' -l keep-broken -d 'keep the data before damage as NAME.partial'
-complete -c bpk-mpi -n '__bpk_is unpack' -l fill -x -a 'zero nan skip' -d 'unpack all intact chunks; damaged ones become zero, nan, or are left out: skip'
+complete -c bpk-mpi -n '__bpk_is unpack' -l fill -x -a 'zero skip nan' -d 'unpack all intact chunks; damaged ones become zero, nan, or are left out: skip'
 complete -c bpk-mpi -n '__bpk_is unpack' -s f -l force -d 'replace existing files; write binary data to a terminal'
 complete -c bpk-mpi -n '__bpk_is unpack' -s k -l keep -d 'keep the source (default)'
 complete -c bpk-mpi -n '__bpk_is unpack' -l rm -d 'delete the source once the result is safe'

@@ -97,7 +97,7 @@ struct bpk_main_args {
 
 /* An option of a like program, and the words to use instead. */
 struct bpk_foreign {
-	char letter;
+	char letter;      /* a blank: none */
 	const char *name; /* the long one, or NULL */
 	const char *instead;
 };

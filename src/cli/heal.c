@@ -328,6 +328,7 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 	if (rc != 0)
 		return bpk_err_subject(err, "%s", path);
 	options.not_this = bpk_source_stat(source);
+	options.nor_this = bpk_parity_stat(side->parity);
 	if (bpk_draft_open(shared->output, &options, &w.draft, err) != 0) {
 		rc = bpk_err_subject(err, "%s", shared->output);
 	} else if (!bpk_draft_is_hidden(w.draft)) {

@@ -64,7 +64,7 @@ static const char *codec_word(size_t index)
 const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 {
 	static const char *const when[] = { "auto", "always", "never", NULL };
-	static const char *const fill[] = { "zero", "nan", "skip", NULL };
+	static const char *const fill[] = { "zero", "skip", "nan", NULL };
 
 	switch (opt->type) {
 	case OPT_CODEC:
@@ -82,7 +82,7 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 	case OPT_WHEN:
 		return when[index];
 	case OPT_FILL:
-		return fill[index];
+		return opt->max > 0 && index >= opt->max ? NULL : fill[index];
 	default:
 		return NULL;
 	}

@@ -29,7 +29,7 @@ enum bpk_opt_type {
 	OPT_FORMAT_READ,  /* one that can be read */
 	OPT_FORMAT_WRITE, /* one that can be written */
 	OPT_WHEN,         /* auto, always, never */
-	OPT_FILL,         /* zero, nan, skip */
+	OPT_FILL,         /* the first max of zero, skip, nan; 0: all */
 	OPT_LAYOUT,       /* one of some format's layouts */
 	OPT_SLACK,        /* a size up to max, or P% */
 	OPT_RANGE,        /* A:B */
@@ -62,8 +62,8 @@ enum bpk_when {
 enum bpk_fill {
 	BPK_FILL_NONE, /* not given: nothing is written without them */
 	BPK_FILL_ZERO,
-	BPK_FILL_NAN,
 	BPK_FILL_SKIP, /* they are left out */
+	BPK_FILL_NAN,
 };
 
 /* A:B as in Python: half open, negative counts from the end, either side may be left out. An index

@@ -52,6 +52,7 @@ static const struct bpk_opt opt_merge = {
 static const struct bpk_opt opt_fill = {
 	.name = "fill",
 	BPK_OPT_VALUE(OPT_FILL, struct repair_args, fill),
+	.max = BPK_FILL_SKIP,
 	.metavar = "HOW",
 	.help = "with --apply or --merge, if chunks are lost: zero puts zeros for them, skip "
 		"leaves them out",
@@ -385,9 +386,12 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 	if (args->from != NULL && (!saves || args->fill != BPK_FILL_NONE))
 		return bpk_fail(err, BPK_USAGE,
 				"--from goes with --apply and --merge, and without --fill");
-	if (args->fill == BPK_FILL_NAN)
+	/* what is written is read again, and the map goes to standard output */
+	if (saves && args->common.shared.output != NULL &&
+	    strcmp(args->common.shared.output, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
-				"--fill nan is for bpk unpack alone, zero and skip for repair");
+				"no archive is written to standard output, name a file with "
+				"--output");
 	if (args->merge)
 		return check_merge(args, count, err);
 	if (count == 0 && args->common.shared.output == NULL)
@@ -410,13 +414,19 @@ static void run_repair(void *arg, char **operands, size_t count)
 	}
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "heal", "'bpk verify --heal' restores FILE in place by its parity file" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_repair = {
 	.name = "repair",
 	.synopsis = "[OPTION]... FILE...",
 	.summary = "put archives in order: interrupted changes, holes, streams, digests",
 	.description =
 		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
-		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
+		"or left a journal that does not belong to FILE (status 1), prints which raw bytes "
+		"of a damaged FILE are intact (status 2), and changes nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
 		"--apply writes a damaged FILE, restored by its parity file, or a new archive of "
@@ -427,6 +437,7 @@ const struct bpk_command bpk_command_repair = {
 		"that needs no repair stays unchanged; without -v nothing is printed then.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct repair_args),
 	.defaults = &defaults,
 	.run = run_repair,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/heal.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 
@@ -59,20 +60,36 @@ enum need {
 /* Open it, and look at parts of it; of a directory, at files. */
 static int look(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
 {
-	if (bpk_input_start(in, shared, 0, err) != 0 || bpk_input_check_damage(in, err) != 0)
+	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
+	    bpk_input_check_damage(in, err) != 0)
 		return -1;
 	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
 }
 
-/* Look at it, or with wholly read all of it up to the first damaged chunk. */
-static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool wholly)
+/* True if it is not read: what lies beside it, or behind its end, is settled first. */
+static bool has_rest(const struct bpk_input *in)
 {
-	struct bpk_err err = { 0 };
-	int rc = wholly ? bpk_side_verify(shared, in, &err) : look(shared, in, &err);
+	const struct bpk_reader_ops *ops = in->format->reader;
 
+	return bpk_place_remark(&in->place) != NULL ||
+	       (ops->tail != NULL && ops->tail(in->reader, NULL) != 0);
+}
+
+/* Read all of it up to the first damaged chunk, and unless it is to be saved look first at what
+ * that does not need. */
+static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool applies,
+			 struct bpk_err *damage)
+{
+	int rc = applies ? bpk_side_verify(shared, in, damage) : look(shared, in, damage);
+
+	if (rc == 0 && !applies && !has_rest(in)) {
+		rc = bpk_side_test(shared, in, damage);
+		if (rc != 0 && damage->kind != BPK_CORRUPT)
+			return UNREAD;
+	}
 	if (rc == 0)
 		return WHOLE;
-	return err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
+	return damage->kind == BPK_CORRUPT || damage->kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
 }
 
 /* ---- the map ---- */
@@ -98,24 +115,21 @@ static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end
 		       shaped ? "chunks" : "raw bytes", first * size, stop, state);
 }
 
-/* Count the lost and the guessed chunks, and print runs of them and of intact ones; JSON has the
- * status alone. */
-static void make_map(struct bpk_salvage_job *job)
+/* Print runs of lost chunks, guessed and intact ones; JSON has the status alone. */
+static void make_map(const struct bpk_salvage_job *job)
 {
-	static const char *const states[] = { "intact", "guessed" };
 	const struct bpk_salvage *found = &job->found;
+	const char *const states[] = { found->disordered ? "intact, but not certain" : "intact",
+				       "guessed" };
 	uint64_t end = 0, first = 0; /* of the run under way */
 	bool guessed = false;
 
-	job->lost = found->nchunks;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 		uint64_t number = saved->number;
 
 		if (!saved->intact)
 			continue;
-		job->lost--;
-		job->guessed += saved->guessed;
 		if (number > end || saved->guessed != guessed) {
 			show(job, first, end, states[guessed]);
 			show(job, end, number, "lost");
@@ -128,6 +142,64 @@ static void make_map(struct bpk_salvage_job *job)
 	show(job, end, found->nchunks, "lost");
 	bpk_flush_results();
 }
+
+static void count_chunks(struct bpk_salvage_job *job)
+{
+	job->lost = job->found.nchunks;
+	for (size_t i = 0; i < job->found.count; i++) {
+		job->lost -= job->found.all[i].intact;
+		job->guessed += job->found.all[i].intact && job->found.all[i].guessed;
+	}
+}
+
+/* ---- the order ---- */
+
+/* Compare every chunk with the seal, which covers their numbers. */
+static int test_seal(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	int rc;
+
+	if (in->reader == NULL || in->format->reader->prove == NULL)
+		return bpk_fail(err, BPK_CORRUPT, "without its other parts it is not tested");
+	rc = in->format->reader->prove(in->reader, 0, BPK_UNKNOWN, err);
+	while (rc == 0) {
+		rc = in->format->reader->fetch(in->reader, &parcel, err);
+		parcel.number++;
+	}
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&parcel.raw);
+	return rc < 0 ? -1 : 0;
+}
+
+/*
+ * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
+ * those over all of them tell. Raw data that are compared tell more.
+ */
+static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+	struct bpk_err why = { 0 };
+	char line[sizeof why.text + 64];
+
+	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
+	    found->doubt.size > 0)
+		return 0;
+	if (found->disordered)
+		return bpk_salvage_doubt(
+			found,
+			"they are not those that meta/sizes records: some were swapped or copied",
+			err);
+	if (!found->sealed || found->numbered || test_seal(&job->in, &why) == 0)
+		return 0;
+	if (bpk_err_is_of_machine(&why))
+		return bpk_fail(err, why.kind, "%s", why.text);
+	found->disordered = true;
+	snprintf(line, sizeof line, "the seal does not prove them: %s", why.text);
+	return bpk_salvage_doubt(found, line, err);
+}
+
+/* ---- the verdict ---- */
 
 /* The doubts behind a semicolon, or nothing. */
 static const char *doubt_of(const struct bpk_salvage_job *job, const char **semicolon)
@@ -207,6 +279,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
+	count_chunks(job);
+	if (settle_order(job, err) != 0)
+		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
@@ -250,6 +325,20 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 	bpk_merge_close(job->merge);
 }
 
+/* Without a new archive the damage itself counts: parity may restore it, and it is there if no
+ * chunks can be searched for. */
+static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, struct bpk_err *err)
+{
+	bool heals;
+
+	bpk_heal_judge(job->shared, &job->in, -1, &heals, damage);
+	if (damage->kind == BPK_CORRUPT && err->kind == BPK_UNSUPPORTED)
+		bpk_note(NULL, "%s", err->text);
+	else if (damage->kind != BPK_REPAIRABLE)
+		return;
+	*err = *damage;
+}
+
 /* True if it was opened, and its chunks can be searched for. */
 static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
 {
@@ -273,13 +362,15 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		.found = { .guesses = guesses },
 	};
 	enum need need = UNREAD;
-	struct bpk_err err = { 0 };
+	struct bpk_err damage = { 0 }, err = { 0 };
 
 	if (open_job(&job, path, applies))
-		need = need_of(job.shared, &job.in, applies);
-	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0)
+		need = need_of(job.shared, &job.in, applies, &damage);
+	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
+		if (!applies)
+			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
-	else if (need == WHOLE && applies && job.shared->verbose)
+	} else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	bpk_salvage_job_clear(&job);
 	return need == DAMAGED || (need == WHOLE && applies);

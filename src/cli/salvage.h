@@ -9,8 +9,9 @@
 
 /*
  * False, and nothing is done, unless the archive at path is one whose chunks can be searched for,
- * and needs that: it cannot be opened; with applies also if it is damaged, unless fill and from are
- * not given, and it has a parity file that may restore it.
+ * and needs that: it cannot be opened, or is damaged, which is tested by reading all of it. Without
+ * applies one with a journal beside it, or bytes behind its end, is not read; with applies nothing
+ * is done if fill and from are not given, and it has a parity file that may restore it.
  * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
  * as a new archive to --output, with fill in place of others, or chunks packed from the raw data at
  * path from, if that is not NULL. With guesses, chunks with one damaged byte count as intact, and

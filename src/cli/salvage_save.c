@@ -288,6 +288,7 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 		.follow_links = true,
 		.sync = !job->shared->no_sync,
 		.not_this = job->merge != NULL ? NULL : bpk_input_stat(&job->in),
+		.nor_this = job->raw != NULL ? bpk_source_stat(job->raw) : NULL,
 		.directory = directory,
 		.ours = directory ? job->format->owns : NULL,
 		.like = has_like ? &like : NULL,
@@ -297,7 +298,11 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	bpk_signals_start();
 	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
 		return bpk_err_subject(err, "%s", target);
-	rc = job->is_whole ? bpk_merge_write(job->merge, job->draft, err) : write_into(job, err);
+	if (!directory && !bpk_draft_is_hidden(job->draft))
+		rc = bpk_fail(err, BPK_FAILED, "is no file, expected one for --output");
+	else
+		rc = job->is_whole ? bpk_merge_write(job->merge, job->draft, err)
+				   : write_into(job, err);
 	if (rc == 0)
 		rc = check_unchanged(job, err);
 	if (rc != 0)

@@ -45,6 +45,8 @@ struct bpk_salvage {
 	bool proven;         /* chunks were tested by digests, and not unpacked alone */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool sealed;         /* traces of a seal over the whole archive were found */
+	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
+	bool disordered;     /* the intact chunks are not those that digests over all record */
 	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.

@@ -324,6 +324,7 @@ struct bpk_draft_options {
 	bool sync;          /* fdatasync file and folder before and after the rename */
 	bool named;         /* it has a name from the start, by which other processes join it */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
+	const struct stat *nor_this; /* and of a second one that is read */
 	/* replace this file alone, and only if nobody changed it since; may be NULL. Not for a
 	 * directory. */
 	const struct stat *only_this;

@@ -230,3 +230,10 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     bpk repair --finish -v a.b2frame 2>"$err"
     says 'b2frame are always complete'
 }
+
+@test "what repair does not have is not listed, and --heal is answered" {
+    refuses 64 '--heal.*bpk verify --heal' bpk repair --heal x.blp
+    refuses 64 'nan' bpk repair --apply --fill nan -o y.blp x.blp
+    [ -z "$(bpk repair --help | grep -w nan)" ]
+    bpk unpack --help | grep -qw nan
+}

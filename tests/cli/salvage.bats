@@ -82,7 +82,8 @@ rounds() {
     head -c 120000 A >R
     bpk pack -q --dtype "[('x','<i4'),('y','<f8')]" -o R.blpd R
     rm R.blpd/data/y/__1__.bin
-    ends 1 bpk repair R.blpd
+    ends 2 bpk repair R.blpd
+    says 'R.blpd: data/y/__1__.bin: '
     says 'keeps records as columns, or objects, and repair does not save these yet'
 }
 
@@ -210,4 +211,114 @@ rounds() {
     grep -qx 'A.blpd: raw bytes 32768:49152 are guessed' "$out"
     bpk verify new.blpd
     bpk cat new.blpd | cmp - A
+}
+
+@test "chunks that were swapped or copied are not passed for those that were there" {
+    need_python
+    "$python" -c 'import random; open("A", "wb").write(random.Random(5).randbytes(61440))'
+    local kind
+    for kind in "" --seal; do
+        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        mv d.blpd/data/__2__.bin two
+        mv d.blpd/data/__3__.bin d.blpd/data/__2__.bin
+        mv two d.blpd/data/__3__.bin
+        ends 2 bpk repair --apply -f -o new.blpd d.blpd
+        grep -qx 'd.blpd: raw bytes 0:61440 are intact, but not certain' "$out"
+        says 'all 15 chunks that were found are intact; they are not those that meta/sizes records: some were swapped'
+        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        cp -r d.blpd whole.blpd
+        # the last two chunks of a file are 4096 bytes, 16 of a header and 4 of a digest each
+        local end=$(stat -c %s d.blpd/data/__1__.bin)
+        tail -c 4116 whole.blpd/data/__1__.bin |
+            dd of=d.blpd/data/__1__.bin bs=1 seek=$((end - 2 * 4116)) conv=notrunc status=none
+        ends 2 bpk repair d.blpd
+        says 'some were swapped or copied$'
+        ends 2 bpk repair --apply -f -o new.blpd d.blpd
+        says 'some were swapped or copied$'
+        rm d.blpd/data/__1__.bin
+        ends 2 bpk repair --apply -f --fill zero -o new.blpd d.blpd
+        says '4 of 15 chunks are lost; zeros stand for them$'
+        ends 0 bpk repair --apply -f --from A -o new.blpd d.blpd
+        bpk cat new.blpd | cmp - A
+        rm -r whole.blpd
+    done
+    bpk pack -q -0 -z 4K --seal -o s.blp A
+    for kind in swap copy; do
+        "$python" "$tests/lib/seal_break.py" $kind 1 1 s.blp broken
+        mv broken/1 b.blp
+        rmdir broken
+        ends 2 bpk verify b.blp
+        ends 2 bpk repair --apply -f -o new.blp b.blp
+        says 'all 15 chunks that were found are intact; the seal does not prove them: .* not those that were sealed'
+    done
+    dd if=/dev/zero of=s.blp bs=1 seek=$(($(stat -c %s s.blp) - 5)) count=1 conv=notrunc status=none
+    ends 2 bpk repair --apply -f -o new.blp s.blp
+    says '1 of 15 chunks are lost; --fill'
+}
+
+@test "the map and the archive do not share standard output" {
+    data field-f64 200000 A
+    bpk pack -q -z 16K -o A.blp A
+    bpk pack -q -z 16K --parity 5% -o p.blp A
+    local file
+    for file in A p; do
+        dd if=/dev/zero of=$file.blp bs=1 seek=$(($(stat -c %s $file.blp) - 9)) count=4 conv=notrunc status=none
+        refuses 64 'no archive to standard output' bpk repair --apply --from A -o - $file.blp
+        refuses 64 'no archive to standard output' bpk repair --apply -o - $file.blp
+        ends 1 bpk repair -q --apply --from A -o /dev/full $file.blp
+        says '/dev/full: is no file'
+    done
+}
+
+@test "damage in an archive that opens is mapped; a whole one is passed in silence" {
+    need_python
+    data field-f64 200000 A
+    local name
+    for name in A.blp A.b2frame; do
+        bpk pack -q -z 16K -o $name A
+        quietly bpk repair $name
+        [ ! -s "$out" ]
+        "$python" "$tests/lib/damage.py" $name 2 3
+        before=$(sha256sum $name)
+        ends 2 bpk repair $name
+        says '2 of 13 chunks are lost$'
+        grep -qx "$name: raw bytes 32768:65536 are lost" "$out"
+        ends 2 bpk repair --json $name
+        grep -q '^{"bpk":1,.*"status":2,' "$out"
+        [ "$(sha256sum $name)" = "$before" ]
+    done
+    for name in A.blpd A.b2s; do
+        bpk pack -q -z 16K -o $name A
+        quietly bpk repair $name
+        set -- $name/data/*1*.bin $name/*1.chunk
+        local file=$1
+        [ -e "$file" ] || file=$2
+        dd if=/dev/zero of="$file" bs=1 seek=200 count=8 conv=notrunc status=none
+        ends 2 bpk repair $name
+        says '1 of 13 chunks are lost'
+    done
+    # parity restores it
+    bpk pack -q -z 16K --parity 10% -o p.blp A
+    quietly bpk repair p.blp
+    dd if=/dev/zero of=p.blp bs=1 seek=$(($(stat -c %s p.blp) - 99)) count=4 conv=notrunc status=none
+    ends 3 bpk repair p.blp
+    grep -qx 'p.blp: raw bytes 196608:200000 are lost' "$out"
+    says 'the file was written since its parity was: bpk repair --apply -o OUT'
+}
+
+@test "no file that is read is replaced: parity, raw data" {
+    data field-f64 200000 A
+    bpk pack -q -z 16K --parity 10% -o p.blp A
+    dd if=/dev/zero of=p.blp bs=1 seek=$(($(stat -c %s p.blp) - 99)) count=4 conv=notrunc status=none
+    ln -s A link
+    local output
+    sums() { sha256sum A p.blp p.blp.bpp; }
+    before=$(sums)
+    ends 1 bpk repair --apply -f -o p.blp.bpp p.blp
+    says 'p.blp.bpp: input and output are the same file$'
+    for output in A link; do
+        ends 1 bpk repair --apply -f --from A -o $output p.blp
+        says "$output: input and output are the same file"
+    done
+    [ "$(sums)" = "$before" ]
 }

@@ -22,7 +22,9 @@ struct search {
 	struct bpk_salvage *salvage;
 	struct bpk_err *err;
 	const struct bpk_chunkdir_reader *reader; /* NULL: the meta files are damaged */
-	bool unsure; /* numbers of chunks in some file follow from their order and sizes */
+	bool unsure;         /* numbers of chunks in some file follow from their order and sizes */
+	uint64_t data, last; /* sums of the shares of intact chunks, as in sizes */
+	struct bpk_buf scratch;
 
 	/* without a reader */
 	struct bpk_chunkdir set; /* its layout alone */
@@ -34,8 +36,41 @@ struct search {
 
 /* ---- One file ---- */
 
-static int add_chunks(struct search *s, const struct bpk_salvage *found, uint64_t file,
-		      uint64_t first, uint64_t most)
+/* Add the share of an intact chunk, number by the dataset, of which the file found is a part. */
+static int add_share(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
+		     const struct bpk_saved *saved)
+{
+	const struct bpk_chunkdir *set = &s->reader->set;
+	uint64_t full = set->columns->chunk_rows * set->row_items * set->columns->item_size;
+	size_t size = saved->packed_size, digest = found->checksum->size;
+
+	if (bpk_buf_resize(&s->scratch, size + digest, s->err) != 0 ||
+	    bpk_source_need_at(source, saved->offset, bpk_span(s->scratch.data, size + digest),
+			       s->err) != 0)
+		return -1;
+	*(saved->raw_size == full ? &s->data : &s->last) +=
+		bpk_chunkdir_share(0, saved->number, bpk_view(s->scratch.data, size),
+				   bpk_view(s->scratch.data + size, digest));
+	return 0;
+}
+
+static int add_chunk(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
+		     const struct bpk_saved *saved)
+{
+	if (s->reader != NULL &&
+	    saved->raw_size != bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
+						       saved->number)) {
+		s->salvage->nothers++;
+		return 0;
+	}
+	if (s->reader != NULL && s->reader->set.sizes.digests.given &&
+	    add_share(s, source, found, saved) != 0)
+		return -1;
+	return bpk_salvage_add(s->salvage, saved, s->err);
+}
+
+static int add_chunks(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
+		      uint64_t file, uint64_t first, uint64_t most)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		struct bpk_saved saved = found->all[i];
@@ -45,11 +80,7 @@ static int add_chunks(struct search *s, const struct bpk_salvage *found, uint64_
 			continue;
 		saved.number += first;
 		saved.file = file;
-		if (s->reader != NULL &&
-		    saved.raw_size != bpk_chunkdir_chunk_size(&s->reader->set,
-							      s->reader->set.columns, saved.number))
-			s->salvage->nothers++;
-		else if (bpk_salvage_add(s->salvage, &saved, s->err) != 0)
+		if (add_chunk(s, source, found, &saved) != 0)
 			return -1;
 	}
 	return 0;
@@ -83,7 +114,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	if (rc == 0)
 		rc = bpk_salvage_add_file(s->salvage, name, &file, s->err);
 	if (rc == 0)
-		rc = add_chunks(s, &found, file, first, most);
+		rc = add_chunks(s, source, &found, file, first, most);
 	s->salvage->nothers += found.nothers;
 	bpk_salvage_clear(&found);
 	bpk_source_close(source);
@@ -121,6 +152,16 @@ static int doubt_numbers(struct search *s)
 					      s->err);
 }
 
+/* No digest has the number of its chunk, but the sums in sizes have: chunks that were swapped or
+ * copied show once all are there. */
+static void compare_sums(struct search *s)
+{
+	const struct bpk_chunkdir_digests *digests = &s->reader->set.sizes.digests;
+
+	s->salvage->disordered = digests->given && s->salvage->count == s->salvage->nchunks &&
+				 (digests->data != s->data || digests->last != s->last);
+}
+
 static int take_meta(struct search *s, const struct bpk_info *info)
 {
 	struct bpk_salvage *salvage = s->salvage;
@@ -135,8 +176,10 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 	salvage->chunk_size = (uint32_t)info->chunks.size;
 	salvage->last_size = info->chunks.last_size;
 	salvage->typesize = info->chunks.typesize;
+	salvage->sealed = info->seal.sealed;
 	if (search_column(s) != 0 || doubt_numbers(s) != 0)
 		return -1;
+	compare_sums(s);
 	return info->damage == NULL
 		       ? 0
 		       : bpk_salvage_doubt(salvage, "metadata are damaged, and lost", s->err);
@@ -349,7 +392,9 @@ int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salv
 		s.reader = reader;
 		salvage->parts = reader;
 		salvage->release = ops->close;
-		return take_meta(&s, ops->info(reader));
+		rc = take_meta(&s, ops->info(reader));
+		bpk_buf_clear(&s.scratch);
+		return rc;
 	}
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);

@@ -442,6 +442,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);
 	salvage->proven = left->digests.checksum != NULL;
+	salvage->numbered = left->digests.checksum != NULL;
 	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
 	if (left->list == NULL)
 		return -1;

@@ -50,6 +50,11 @@ static bool same_file(const struct stat *is, const struct stat *was)
 	       bpk_same_file(is, was);
 }
 
+static bool is_input(const struct stat *found, const struct bpk_draft_options *options)
+{
+	return same_file(found, options->not_this) || same_file(found, options->nor_this);
+}
+
 static int check_direct(int fd, const struct bpk_draft_options *options, struct bpk_err *err)
 {
 	struct stat found;
@@ -58,7 +63,7 @@ static int check_direct(int fd, const struct bpk_draft_options *options, struct 
 		return bpk_fail_errno(err, errno, "fstat");
 	if (S_ISDIR(found.st_mode))
 		return bpk_fail(err, BPK_FAILED, "is a directory");
-	if (same_file(&found, options->not_this))
+	if (is_input(&found, options))
 		return bpk_fail(err, BPK_FAILED, "input and output are the same file");
 	return 0;
 }
@@ -136,7 +141,7 @@ static int find_directory(const char *path, const struct stat *found,
 			  const struct bpk_draft_options *options, struct bpk_target *target,
 			  struct bpk_err *err)
 {
-	if (same_file(found, options->not_this))
+	if (is_input(found, options))
 		return bpk_fail(err, BPK_FAILED, "input and output are the same %s",
 				S_ISDIR(found->st_mode) ? "directory" : "file");
 	if (!options->overwrite && may_replace(path, options->ours))
@@ -158,7 +163,7 @@ static int find_existing(const char *path, const struct stat *found,
 
 	if (S_ISDIR(found->st_mode))
 		return bpk_fail(err, BPK_FAILED, "is a directory");
-	if (same_file(found, options->not_this))
+	if (is_input(found, options))
 		return bpk_fail(err, BPK_FAILED, "input and output are the same file");
 	if (!S_ISREG(found->st_mode) && !is_link && options->follow_links)
 		return find_device(path, found, options, target, err);
