@@ -414,8 +414,38 @@ keeps_cure() {
     bpk write -q --at 3000 a.b2frame w
     cp -p a.b2frame good
     rot a.b2frame 9000 5
-    refuses 3 'a.b2frame: is damaged, and parity restores it: bpk verify --heal first' \
-        bpk repair --repack a.b2frame
+    keeps_cure a.b2frame bpk repair --repack a.b2frame
+}
+
+# NAME: damage of NAME that no checksum finds is found by its time, and restored.
+restores_unwritten() {
+    cp -p "$1" bad
+    refuses 3 "$1: no checksum fails, but 1 of [0-9]+ cells differ .* not written since; parity restores" \
+        bpk verify "$1"
+    refuses 3 "$1: is damaged, .* bpk verify --heal first; --force" bpk parity "$1"
+    same "$1" bad
+    ends 0 bpk repair --apply -f -o out "$1"
+    same out good
+    ends 0 bpk verify --heal "$1"
+    same "$1" good
+}
+
+@test "bytes that differ from parity, in a file of its time, are damage though no checksum fails" {
+    data field-f32 65536 raw
+    for name in a.blp a.b2frame; do
+        bpk pack -q -0 --checksum none --parity 10% -z 16K -o $name raw
+        cp -p $name good
+        rot $name 30000 1
+        restores_unwritten $name
+        rot $name 30000 1
+        quietly bpk parity --force $name
+        quietly bpk verify $name
+        # a file that was written is whole, and its parity stale
+        touch $name
+        rot $name 40000 1
+        refuses 3 'is whole, but its parity is stale' bpk verify $name
+        quietly bpk parity $name
+    done
 }
 
 @test "append to a large archive compares the groups that it writes before it commits" {
