@@ -127,16 +127,21 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 }
 
 /* A parity file that cannot be used is no damage of the archive. */
-static int judge_unusable(int rc, struct bpk_err *why, struct bpk_err *err)
+static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *why,
+			  struct bpk_err *err)
 {
 	struct bpk_err plain = *why;
+	bool there, ours = true;
 
 	if (rc != 0) {
 		bpk_note(NULL, "%s", why->text);
 		return rc;
 	}
-	if (why->kind == BPK_CORRUPT)
-		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity renews it", plain.text);
+	if (why->kind == BPK_CORRUPT) {
+		(void)bpk_parity_look(side->name, &there, &ours, NULL);
+		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s it", plain.text,
+			 ours ? "renews" : "--force replaces");
+	}
 	*err = *why;
 	return -1;
 }
@@ -167,7 +172,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 		return rc;
 	if (bpk_side_open(&side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = judge_unusable(rc, &why, err);
+		rc = judge_unusable(rc, &side, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
 	else if (there && !is_in_change(&in->place))

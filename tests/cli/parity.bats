@@ -69,6 +69,7 @@ packed() {
     packed a.blp 1000
     echo mine >a.blp.bpp
     refuses 1 'a.blp.bpp: exists, and is no parity file; --force replaces it' bpk parity a.blp
+    refuses 3 'bpk parity --force replaces it' bpk verify a.blp
     [ "$(cat a.blp.bpp)" = mine ]
     quietly bpk parity --force a.blp
     ln -s /dev/null b && mv b a.blp.bpp
