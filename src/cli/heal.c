@@ -103,6 +103,15 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, path, heals, err);
 }
 
+/* Damage that comes later could not be healed in place. */
+static int note_other_time(const struct bpk_shared *shared, const struct bpk_side *side,
+			   const char *path)
+{
+	if (shared->verbose && !bpk_side_is_as_then(side, path))
+		bpk_note(path, "parity is of another time of change; bpk parity renews it");
+	return 0;
+}
+
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const char *path, bool *heals, struct bpk_err *err)
 {
@@ -122,7 +131,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 			 " cells%s; bpk parity renews it",
 			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "");
 	else
-		return 0;
+		return note_other_time(shared, side, path);
 	return bpk_err_subject(err, "%s", path);
 }
 

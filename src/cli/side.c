@@ -288,9 +288,7 @@ bool bpk_side_has(const char *path)
 
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
-	struct timespec then = bpk_parity_time(side->parity);
-
-	return archive->st_mtim.tv_sec == then.tv_sec && archive->st_mtim.tv_nsec == then.tv_nsec;
+	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);
 }
 
 int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, struct bpk_err *err)

@@ -142,6 +142,20 @@ protected() {
     done
 }
 
+@test "a time cut to whole seconds is that of the parity, and verify -v tells of another one" {
+    protected a.blp 100000
+    touch -d "@$(stat -c %Y a.blp)" a.blp
+    quietly bpk verify a.blp
+    rot a.blp 50000 1
+    ends 0 bpk verify --heal a.blp
+    same a.blp good
+    ends 0 bpk verify -v a.blp
+    ! grep -q 'another time' "$err"
+    touch a.blp
+    ends 0 bpk verify -v a.blp
+    says 'a.blp: parity is of another time of change; bpk parity renews it'
+}
+
 @test "damage beyond the share is refused, with the bytes that are lost" {
     protected a.blp 1000000
     rot a.blp 100000 $((size / 20 + 20000))
