@@ -338,6 +338,19 @@ static void tell_result(const struct bpk_convert *c)
 	bpk_record_end();
 }
 
+/* An archive that replaces itself must not take damage over. */
+static int check_itself(const struct bpk_convert *c, struct bpk_err *err)
+{
+	const char *target = c->transfer.target;
+	struct stat found;
+
+	if (strcmp(target, "-") == 0 || bpk_path_is_url(target) || c->in.place.is_member ||
+	    bpk_path_is_url(c->in.path) || stat(target, &found) != 0 ||
+	    !bpk_same_file(&found, bpk_input_stat(&c->in)))
+		return 0;
+	return bpk_side_need_whole(target, err);
+}
+
 static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 {
 	struct bpk_plan whole = { 0 };
@@ -346,7 +359,7 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 		return -1;
 	whole.end = c->raw_size;
 	if (bpk_transfer_bound(&c->transfer, &whole, err) != 0 ||
-	    bpk_transfer_name_target(&c->transfer, NULL, err) != 0 ||
+	    bpk_transfer_name_target(&c->transfer, NULL, err) != 0 || check_itself(c, err) != 0 ||
 	    bpk_transfer_open_draft(&c->transfer, err) != 0)
 		return -1;
 	c->obstacle = find_obstacle(c);

@@ -154,12 +154,13 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	*edited = (struct bpk_edited){ .args = args };
 	options = options_of(edited);
 	options.only_adds = only_adds;
-	options.editor.edit.wrote = bpk_renewal_note;
-	options.editor.edit.wrote_arg = &edited->renewal;
+	options.editor.edit.writes = bpk_renewal_note;
+	options.editor.edit.writes_arg = &edited->renewal;
 	bpk_signals_start();
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;
-	bpk_renewal_begin(&edited->renewal, path);
+	if (bpk_renewal_begin(&edited->renewal, path, only_adds, err) != 0)
+		return -1;
 	return check_options(edited, err);
 }
 

@@ -91,10 +91,34 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 			 "OUT writes the state of then into another file");
 }
 
-static int judge_whole(const struct bpk_side *side, const char *path, struct bpk_err *err)
+/* No checksum fails, but nobody wrote the bytes that differ: chunks without checksums, or that
+ * another read or write put into each other's place. */
+static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_side *side,
+			   const char *path, bool *heals, struct bpk_err *err)
+{
+	bpk_fail(err, BPK_CORRUPT,
+		 "%s: no checksum fails, but %" PRIu64 " of %" PRIu64
+		 " cells differ from its parity, and it was not written since",
+		 path, side->scan.bad, bpk_parity_cells(side->parity));
+	return judge_damage(shared, side, path, heals, err);
+}
+
+/* Damage that comes later could not be healed in place. */
+static int note_other_time(const struct bpk_shared *shared, const struct bpk_side *side,
+			   const char *path)
+{
+	if (shared->verbose && !bpk_side_is_as_then(side, path))
+		bpk_note(path, "parity is of another time of change; bpk parity renews it");
+	return 0;
+}
+
+static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
+		       const char *path, bool *heals, struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 
+	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path))
+		return judge_unwritten(shared, side, path, heals, err);
 	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 	    side->drift.added > 0)
 		bpk_fail(err, BPK_REPAIRABLE,
@@ -107,21 +131,26 @@ static int judge_whole(const struct bpk_side *side, const char *path, struct bpk
 			 " cells%s; bpk parity renews it",
 			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "");
 	else
-		return 0;
+		return note_other_time(shared, side, path);
 	return bpk_err_subject(err, "%s", path);
 }
 
 /* A parity file that cannot be used is no damage of the archive. */
-static int judge_unusable(int rc, struct bpk_err *why, struct bpk_err *err)
+static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *why,
+			  struct bpk_err *err)
 {
 	struct bpk_err plain = *why;
+	bool there, ours = true;
 
 	if (rc != 0) {
 		bpk_note(NULL, "%s", why->text);
 		return rc;
 	}
-	if (why->kind == BPK_CORRUPT)
-		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity renews it", plain.text);
+	if (why->kind == BPK_CORRUPT) {
+		(void)bpk_parity_look(side->name, &there, &ours, NULL);
+		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s it", plain.text,
+			 ours ? "renews" : "--force replaces");
+	}
 	*err = *why;
 	return -1;
 }
@@ -152,11 +181,11 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 		return rc;
 	if (bpk_side_open(&side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = judge_unusable(rc, &why, err);
+		rc = judge_unusable(rc, &side, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
 	else if (there && !is_in_change(&in->place))
-		rc = judge_whole(&side, in->path, err);
+		rc = judge_whole(shared, &side, in->path, heals, err);
 	bpk_side_clear(&side);
 	return rc;
 }
@@ -392,6 +421,26 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 	return rc;
 }
 
+/* No checksum of the input failed. */
+static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in,
+			   struct bpk_err *err)
+{
+	const char *path = in->path;
+	bool heals;
+
+	(void)bpk_heal_judge(shared, in, 0, &heals, err);
+	if (heals) {
+		bpk_input_close(in);
+		return apply(shared, path, err);
+	}
+	if (err->kind == BPK_CORRUPT)
+		return -1;
+	*err = (struct bpk_err){ 0 }; /* stale parity */
+	if (shared->verbose)
+		bpk_note(path, "is whole, nothing to do");
+	return 0;
+}
+
 void bpk_heal_into(const struct bpk_args *args, const char *path)
 {
 	const struct bpk_shared *shared = &args->shared;
@@ -410,8 +459,8 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 	} else if (rc == 0 && bpk_side_verify(shared, &in, &err) != 0) {
 		bpk_input_close(&in);
 		rc = apply(shared, path, &err);
-	} else if (rc == 0 && shared->verbose) {
-		bpk_note(path, "is whole, nothing to do");
+	} else if (rc == 0) {
+		rc = apply_unwritten(shared, &in, &err);
 	}
 	if (rc != 0)
 		bpk_report(NULL, &err);

@@ -79,6 +79,18 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 	return rc;
 }
 
+/* Bytes that no checksum covers would lose what restores them. */
+static int refuse_damaged(const char *path, struct bpk_err *err)
+{
+	struct bpk_err why;
+	int rc = bpk_side_need_whole(path, err);
+
+	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
+		return rc;
+	why = *err;
+	return bpk_fail(err, why.kind, "%s; --force keeps the bytes as they are", why.text);
+}
+
 static int make(const struct parity_args *args, struct bpk_input *in, unsigned share,
 		struct bpk_err *err)
 {
@@ -94,6 +106,8 @@ static int make(const struct parity_args *args, struct bpk_input *in, unsigned s
 		options.files = in->place.is_directory ? &files : NULL;
 		rc = verify(args, in, &files, err);
 	}
+	if (rc == 0 && !options.force)
+		rc = refuse_damaged(in->path, err);
 	if (rc == 0)
 		rc = write_side(args, in, share, &options, err);
 	bpk_parity_files_clear(&files);

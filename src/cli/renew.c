@@ -3,6 +3,7 @@
 #include "cli/renew.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,42 +41,102 @@ static int list_before(const char *path, struct bpk_parity_files *files)
 	return rc;
 }
 
+/* A directory tells nobody which bytes it will write: before a change all is compared, unless it
+ * is large and only added to. */
+static int check_directory(const struct bpk_renewal *renewal, bool only_adds, struct bpk_err *err)
+{
+	enum { LARGE = 64 << 20 };
+
+	return only_adds && renewal->files.size > LARGE ? 0
+							: bpk_side_need_whole(renewal->path, err);
+}
+
 /* Listing is work for a directory that has parity alone. If it fails, so does the change. */
-void bpk_renewal_begin(struct bpk_renewal *renewal, const char *path)
+int bpk_renewal_begin(struct bpk_renewal *renewal, const char *path, bool only_adds,
+		      struct bpk_err *err)
 {
 	if (bpk_program->team != NULL || bpk_path_is_url(path) || stat(path, &renewal->before) != 0)
-		return;
+		return 0;
 	renewal->is_directory = S_ISDIR(renewal->before.st_mode);
 	if (S_ISREG(renewal->before.st_mode) || (renewal->is_directory && may_have_side(path) &&
 						 list_before(path, &renewal->files) == 0))
 		renewal->path = path;
+	return renewal->path != NULL && renewal->is_directory
+		       ? check_directory(renewal, only_adds, err)
+		       : 0;
 }
 
-/* Most writes follow each other. */
-void bpk_renewal_note(void *arg, uint64_t offset, uint64_t size)
+/* Open the parity of a file once. One that cannot be used is reported at the end. */
+static bool has_current(struct bpk_renewal *renewal)
+{
+	bool there;
+
+	if (renewal->looked || renewal->path == NULL)
+		return renewal->is_current;
+	renewal->looked = true;
+	renewal->is_current =
+		bpk_side_open(&renewal->side, renewal->path, &there, NULL) == 0 && there &&
+		bpk_side_is_current(&renewal->side, &renewal->before) &&
+		bpk_parity_size(renewal->side.parity) == (uint64_t)renewal->before.st_size;
+	return renewal->is_current;
+}
+
+/* Nothing of range is written yet, nor of the groups that share its cells. */
+static int check_range(struct bpk_renewal *renewal, struct bpk_source *committed,
+		       struct bpk_parity_range range, struct bpk_err *err)
+{
+	struct bpk_side *side = &renewal->side;
+	bool differs;
+
+	if (!has_current(renewal))
+		return 0;
+	if (bpk_parity_check(side->parity, committed, range, &renewal->check, &differs, err) != 0)
+		return -1;
+	if (!differs)
+		return 0;
+	bpk_parity_scan_clear(&side->scan);
+	if (bpk_parity_compare(side->parity, committed, &side->scan, err) != 0)
+		return -1;
+	renewal->refused = true;
+	return bpk_side_fail_damaged(side, err);
+}
+
+/* Most writes follow each other. False: it is more than can be noted. */
+static bool add_range(struct bpk_renewal *renewal, uint64_t offset, uint64_t size)
 {
 	enum { MOST = 4096 };
-	struct bpk_renewal *renewal = arg;
 	struct bpk_parity_range *last, *grown;
 
-	renewal->all = renewal->all || size == UINT64_MAX;
 	last = renewal->count > 0 ? &renewal->written[renewal->count - 1] : NULL;
-	if (!renewal->all && last != NULL && offset >= last->offset &&
-	    offset - last->offset <= last->size) {
+	if (last != NULL && offset >= last->offset && offset - last->offset <= last->size) {
 		last->size = bpk_max_u64(last->size, offset - last->offset + size);
-		return;
+		return true;
 	}
-	if (renewal->all || renewal->count == MOST) {
-		renewal->all = true;
-		return;
-	}
+	if (renewal->count == MOST)
+		return false;
 	grown = bpk_alloc_grow(renewal->written, renewal->count, &renewal->room, sizeof *grown,
 			       NULL);
-	renewal->all = grown == NULL;
 	if (grown == NULL)
-		return;
+		return false;
 	renewal->written = grown;
 	grown[renewal->count++] = (struct bpk_parity_range){ offset, size };
+	return true;
+}
+
+int bpk_renewal_note(void *arg, struct bpk_source *committed, uint64_t offset, uint64_t size,
+		     struct bpk_err *err)
+{
+	const struct bpk_parity_range range = { offset, size }, whole = { 0, UINT64_MAX };
+	struct bpk_renewal *renewal = arg;
+
+	if (renewal->all)
+		return 0;
+	if (check_range(renewal, committed, range, err) != 0)
+		return -1;
+	if (size != UINT64_MAX && add_range(renewal, offset, size))
+		return 0;
+	renewal->all = true;
+	return check_range(renewal, committed, whole, err);
 }
 
 static int note_other_state(const struct bpk_renewal *renewal)
@@ -183,6 +244,26 @@ static void report_stale(struct bpk_err *err)
 	bpk_report(NULL, err);
 }
 
+/* A change that was refused is undone, unless rounds before it were committed. Healing needs the
+ * time of a file that has the content of then, and its damage alone. */
+static bool is_undone(struct bpk_renewal *renewal)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, renewal->before.st_mtim };
+	struct bpk_side *side = &renewal->side;
+	uint64_t bad = side->scan.bad;
+	struct stat now;
+
+	if (!renewal->refused)
+		return false;
+	if (stat(renewal->path, &now) != 0 || !bpk_same_file(&now, &renewal->before) ||
+	    now.st_size != renewal->before.st_size ||
+	    bpk_side_compare(side, renewal->path, NULL) != 0 || side->scan.bad != bad)
+		return false;
+	if (!bpk_side_is_current(side, &now))
+		(void)utimensat(AT_FDCWD, renewal->path, times, 0);
+	return true;
+}
+
 void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *shared)
 {
 	struct bpk_err err = { 0 };
@@ -190,7 +271,7 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 	bool there = false;
 	int rc = 0;
 
-	if (renewal->path != NULL &&
+	if (renewal->path != NULL && !is_undone(renewal) &&
 	    (renewal->count > 0 || renewal->all || renewal->is_directory)) {
 		rc = bpk_side_open(&side, renewal->path, &there, &err);
 		if (rc == 0 && there)
@@ -201,6 +282,8 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 		bpk_side_clear(&side);
 	}
 	bpk_parity_files_clear(&renewal->files);
+	bpk_parity_check_clear(&renewal->check);
+	bpk_side_clear(&renewal->side);
 	free(renewal->written);
 	*renewal = (struct bpk_renewal){ 0 };
 }

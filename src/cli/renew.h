@@ -17,13 +17,26 @@ struct bpk_renewal {
 	struct bpk_parity_range *written;
 	size_t count, room;
 	bool all; /* more than can be noted, or all of it */
+
+	/* the bytes that parity is computed of again, compared before they are written */
+	bool looked, is_current;
+	struct bpk_side side;
+	struct bpk_parity_check check;
+	bool refused;
 };
 
-/* The archive at path is open for a change, under its lock. */
-void bpk_renewal_begin(struct bpk_renewal *renewal, const char *path);
+/*
+ * The archive at path is open for a change, under its lock; only_adds: for an append. Fails, with
+ * the name in front, if a directory is damaged and has parity that is current, which the change
+ * would compute again; of a large one to which is added, that is found at the end.
+ */
+int bpk_renewal_begin(struct bpk_renewal *renewal, const char *path, bool only_adds,
+		      struct bpk_err *err);
 
-/* Note bytes that are written; as the call wrote of struct bpk_edit_options. */
-void bpk_renewal_note(void *renewal, uint64_t offset, uint64_t size);
+/* Note bytes that will be written; as the call writes of struct bpk_edit_options. Fails if cells
+ * that parity is computed of again are damaged. */
+int bpk_renewal_note(void *renewal, struct bpk_source *committed, uint64_t offset, uint64_t size,
+		     struct bpk_err *err);
 
 /* The archive is closed. Renew its parity file, if it has one that was of the state before and
  * something was written; report failures, and free. */

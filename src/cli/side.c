@@ -288,9 +288,7 @@ bool bpk_side_has(const char *path)
 
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
-	struct timespec then = bpk_parity_time(side->parity);
-
-	return archive->st_mtim.tv_sec == then.tv_sec && archive->st_mtim.tv_nsec == then.tv_nsec;
+	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);
 }
 
 int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, struct bpk_err *err)
@@ -363,6 +361,36 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 		return side->drift.newer + side->drift.added == 0;
 	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
+}
+
+int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err)
+{
+	if (side->scan.lost > 0)
+		return bpk_fail(err, BPK_CORRUPT,
+				"is damaged, and parity restores a part of it: bpk verify tells "
+				"what is lost; nothing was changed");
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"is damaged, and parity restores it: bpk verify --heal first");
+}
+
+/* A parity file that cannot be used is reported when it should be renewed. */
+int bpk_side_need_whole(const char *path, struct bpk_err *err)
+{
+	struct bpk_side side;
+	struct stat now;
+	bool there;
+	int rc = 0;
+
+	if (bpk_side_open(&side, path, &there, NULL) == 0 && there && stat(path, &now) == 0 &&
+	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
+		rc = bpk_side_compare(&side, path, err);
+		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
+			bpk_side_fail_damaged(&side, err);
+			rc = bpk_err_subject(err, "%s", path);
+		}
+	}
+	bpk_side_clear(&side);
+	return rc;
 }
 
 void bpk_side_clear(struct bpk_side *side)

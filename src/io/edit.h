@@ -53,10 +53,12 @@ struct bpk_edit_options {
 	 * when the user says so, for restored files. */
 	bool any_journal;
 
-	/* Called for each run of bytes that is written, committed later or not, and for all of a
-	 * file that is replaced; by the thread of the edit. NULL: nobody asks. */
-	void (*wrote)(void *arg, uint64_t offset, uint64_t size);
-	void *wrote_arg;
+	/* Called before each run of bytes is written, committed later or not, and with UINT64_MAX
+	 * bytes before a file is replaced; by the thread of the edit. committed is the source of
+	 * the edit. A failure is that of the write. NULL: nobody asks. */
+	int (*writes)(void *arg, struct bpk_source *committed, uint64_t offset, uint64_t size,
+		      struct bpk_err *err);
+	void *writes_arg;
 
 	/* Write a copy of the file and rename it into place at each commit, instead of changing the
 	 * file: safe for every other reader at any instant, but breaks hard links. */

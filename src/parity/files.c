@@ -147,6 +147,11 @@ static bool same_time(const struct bpk_parity_file *a, const struct bpk_parity_f
 	return a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec;
 }
 
+bool bpk_parity_time_is(struct timespec then, struct timespec now)
+{
+	return now.tv_sec == then.tv_sec && (now.tv_nsec == then.tv_nsec || now.tv_nsec == 0);
+}
+
 struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *then,
 					       const struct bpk_parity_files *now)
 {
@@ -162,7 +167,8 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 		found += new != NULL;
 		drift.missing += new == NULL;
 		drift.resized += new != NULL &&new->size != old->size;
-		drift.newer += new != NULL && (!same_time(old, new) || new->size > old->size);
+		drift.newer += new != NULL &&
+			       (!bpk_parity_time_is(old->time, new->time) || new->size > old->size);
 	}
 	drift.added = now->count - found;
 	return drift;

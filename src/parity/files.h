@@ -67,4 +67,8 @@ int bpk_parity_files_put(const struct bpk_parity_files *files, struct bpk_buf *b
 int bpk_parity_files_get(struct bpk_view bytes, struct bpk_parity_files *files,
 			 struct bpk_err *err);
 
+/* True if a file of which time then was noted has that time, which tools that copy may have cut to
+ * whole seconds. */
+bool bpk_parity_time_is(struct timespec then, struct timespec now);
+
 #endif

@@ -166,9 +166,8 @@ static bool is_marked(const uint8_t *bits, uint64_t number)
 	return (bits[number / 8] >> number % 8 & 1) != 0;
 }
 
-/* Mark the groups with cells in a range of the archive. */
-static void mark_range(const struct bpk_segment *s, const struct bpk_parity_range *range,
-		       uint8_t *groups)
+void bpk_segment_mark(const struct bpk_segment *s, const struct bpk_parity_range *range,
+		      uint8_t *groups, uint64_t first)
 {
 	uint64_t from = bpk_max_u64(range->offset, s->start), last, count;
 
@@ -179,7 +178,7 @@ static void mark_range(const struct bpk_segment *s, const struct bpk_parity_rang
 	from = (from - s->start) / s->cell;
 	count = bpk_min_u64(last - from + 1, s->groups);
 	for (uint64_t i = 0; i < count; i++)
-		mark(groups, (from + i) % s->groups);
+		mark(groups, first + (from + i) % s->groups);
 }
 
 static int encode_marked(struct work *w, const uint8_t *groups, struct bpk_err *err)
@@ -228,7 +227,7 @@ static int keep_segment(struct work *w, const struct bpk_segment *old, struct bp
 
 	w->kept = true;
 	for (size_t i = 0; rc == 0 && i < w->change->count; i++)
-		mark_range(w->segment, &w->change->written[i], groups);
+		bpk_segment_mark(w->segment, &w->change->written[i], groups, 0);
 	if (rc == 0)
 		rc = encode_marked(w, groups, err);
 	free(groups);
@@ -287,6 +286,11 @@ static int encode_all(struct work *w, struct bpk_err *err)
 
 /* ---- all ---- */
 
+bool bpk_segment_is_open(const struct bpk_segment *segment)
+{
+	return segment->size < CLOSED;
+}
+
 /* The number of old segments that stay: they are within the archive, and the last one is closed. */
 static size_t count_kept(const struct bpk_parity_change *change, uint64_t size)
 {
@@ -297,7 +301,7 @@ static size_t count_kept(const struct bpk_parity_change *change, uint64_t size)
 		const struct bpk_segment *s = &old->segments[kept];
 
 		if (s->start > size || s->size > size - s->start ||
-		    (kept + 1 == old->nsegments && s->size < CLOSED))
+		    (kept + 1 == old->nsegments && bpk_segment_is_open(s)))
 			break;
 		kept++;
 	}

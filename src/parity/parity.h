@@ -98,6 +98,23 @@ int bpk_parity_compare(struct bpk_parity *parity, struct bpk_source *archive,
 		       struct bpk_parity_scan *scan, struct bpk_err *err);
 void bpk_parity_scan_clear(struct bpk_parity_scan *scan);
 
+/* The groups of an archive that were compared before a change. Caller storage, valid when zeroed;
+ * for bpk_parity_check_clear. */
+struct bpk_parity_check {
+	uint8_t *seen; /* a bit for each group */
+};
+
+/*
+ * Compare those cells that the parity of a change of that range, UINT64_MAX bytes for a file that
+ * is replaced, is made of: those of its groups, and of a last segment that is computed again. Each
+ * group is compared once, so call this before the range is written. *differs: a cell does. Fails
+ * with BPK_NO_MEMORY.
+ */
+int bpk_parity_check(struct bpk_parity *parity, struct bpk_source *archive,
+		     struct bpk_parity_range range, struct bpk_parity_check *check, bool *differs,
+		     struct bpk_err *err);
+void bpk_parity_check_clear(struct bpk_parity_check *check);
+
 /* Call lost for each run of the archive's bytes that cannot be restored, in order. */
 int bpk_parity_losses(const struct bpk_parity *parity, const struct bpk_parity_scan *scan,
 		      void (*lost)(void *arg, uint64_t offset, uint64_t size), void *arg,

@@ -76,6 +76,13 @@ uint8_t *bpk_side_digest(const struct bpk_parity *parity, const struct bpk_segme
 /* The offset of a parity cell in the side file. */
 uint64_t bpk_side_offset(const struct bpk_segment *segment, unsigned j, uint64_t group);
 
+/* True if a change computes that last segment again, wholly. */
+bool bpk_segment_is_open(const struct bpk_segment *segment);
+
+/* Mark the groups with cells in a range of the archive: a bit for each from first on. */
+void bpk_segment_mark(const struct bpk_segment *segment, const struct bpk_parity_range *range,
+		      uint8_t *groups, uint64_t first);
+
 /* The first 16 bytes of SHA-256. */
 int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk_err *err);
 

@@ -195,9 +195,16 @@ current() {
         rot "$(find a -type f -size +10k | sort | head -1)" 5000 10
         cp a.bpp old.bpp
         head -c 100000 raw >part
-        ends 2 bpk append -q a part
-        says 'bytes [0-9]+ to [0-9]+ differ from the parity file, and were not changed; the change is committed'
+        cp -pr a bad
+        for change in 'append -q a part' 'meta set a key=value'; do
+            ends 3 bpk $change
+            says 'a: is damaged, and parity restores it: bpk verify --heal first'
+        done
+        diff -r -x .lock a bad
         same a.bpp old.bpp
+        rm -r bad
+        ends 0 bpk verify --heal a
+        ends 0 bpk append -q a part
         # another state
         protected a $format
         touch -d 2001-01-01 "$(find a -type f -size +10k | sort | head -1)"

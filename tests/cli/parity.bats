@@ -69,6 +69,7 @@ packed() {
     packed a.blp 1000
     echo mine >a.blp.bpp
     refuses 1 'a.blp.bpp: exists, and is no parity file; --force replaces it' bpk parity a.blp
+    refuses 3 'bpk parity --force replaces it' bpk verify a.blp
     [ "$(cat a.blp.bpp)" = mine ]
     quietly bpk parity --force a.blp
     ln -s /dev/null b && mv b a.blp.bpp
@@ -139,6 +140,20 @@ protected() {
         same $name good
         [ -z "$(find . -name '.*' ! -name .)" ]
     done
+}
+
+@test "a time cut to whole seconds is that of the parity, and verify -v tells of another one" {
+    protected a.blp 100000
+    touch -d "@$(stat -c %Y a.blp)" a.blp
+    quietly bpk verify a.blp
+    rot a.blp 50000 1
+    ends 0 bpk verify --heal a.blp
+    same a.blp good
+    ends 0 bpk verify -v a.blp
+    ! grep -q 'another time' "$err"
+    touch a.blp
+    ends 0 bpk verify -v a.blp
+    says 'a.blp: parity is of another time of change; bpk parity renews it'
 }
 
 @test "damage beyond the share is refused, with the bytes that are lost" {
@@ -372,10 +387,92 @@ current() {
     # the first chunk is damaged, and append reads the last one
     bpk pack -q -f --parity 5% -z 20000 -o a.blp raw
     rot a.blp 9000 1
-    ends 2 bpk append -q a.blp part
-    says 'bytes [0-9]+ to [0-9]+ differ from the parity file, and were not changed; the change is committed'
+    cp -p a.blp bad
+    refuses 3 'a.blp: is damaged, and parity restores it: bpk verify --heal first' \
+        bpk append -q a.blp part
+    same a.blp bad
     [ -z "$(find . -name '.*' ! -name .)" ]
-    refuses 3 'the file was written since its parity was' bpk verify --heal a.blp
+    ends 0 bpk verify --heal a.blp
+    ends 0 bpk append -q a.blp part
+    current a.blp
+}
+
+# NAME COMMAND...: it refuses to change NAME, and to renew parity over its damage.
+keeps_cure() {
+    local name=$1
+    shift
+    cp -pr "$name" bad
+    cp "$name.bpp" old
+    refuses 3 "$name: is damaged, and parity restores it: bpk verify --heal first" "$@"
+    diff -r "$name" bad
+    same "$name.bpp" old
+    ends 0 bpk verify --heal "$name"
+    diff -r "$name" good
+    rm -r bad
+}
+
+@test "a change that rewrites the archive does not renew parity over damage" {
+    data field-f32 32000 raw
+    head -c 100 raw >w
+    data field-f32 400000 more
+    bpk pack -q -z 4K --append-space 3 --parity 15% -o a.blp raw
+    cp -p a.blp good
+    for change in 'meta set a.blp a=1' 'write --at 3000 a.blp w' 'append a.blp more' \
+        'truncate --bytes 9000 a.blp' 'append --copy a.blp w' 'convert -f a.blp a.blp'; do
+        rot a.blp 9000 5
+        keeps_cure a.blp bpk $change
+    done
+    bpk parity -q a.blp 1%
+    rot a.blp 7500 2000
+    refuses 2 'a.blp: is damaged, and parity restores a part of it' bpk meta set a.blp a=1
+    bpk pack -q -z 4K --checksum none --parity 15% -o a.b2frame raw
+    bpk write -q --at 3000 a.b2frame w
+    cp -p a.b2frame good
+    rot a.b2frame 9000 5
+    keeps_cure a.b2frame bpk repair --repack a.b2frame
+}
+
+# NAME: damage of NAME that no checksum finds is found by its time, and restored.
+restores_unwritten() {
+    cp -p "$1" bad
+    refuses 3 "$1: no checksum fails, but 1 of [0-9]+ cells differ .* not written since; parity restores" \
+        bpk verify "$1"
+    refuses 3 "$1: is damaged, .* bpk verify --heal first; --force" bpk parity "$1"
+    same "$1" bad
+    ends 0 bpk repair --apply -f -o out "$1"
+    same out good
+    ends 0 bpk verify --heal "$1"
+    same "$1" good
+}
+
+@test "bytes that differ from parity, in a file of its time, are damage though no checksum fails" {
+    data field-f32 65536 raw
+    for name in a.blp a.b2frame; do
+        bpk pack -q -0 --checksum none --parity 10% -z 16K -o $name raw
+        cp -p $name good
+        rot $name 30000 1
+        restores_unwritten $name
+        rot $name 30000 1
+        quietly bpk parity --force $name
+        quietly bpk verify $name
+        # a file that was written is whole, and its parity stale
+        touch $name
+        rot $name 40000 1
+        refuses 3 'is whole, but its parity is stale' bpk verify $name
+        quietly bpk parity $name
+    done
+}
+
+@test "append to a large archive compares the groups that it writes before it commits" {
+    data field-f32 90000000 raw
+    head -c 3000000 raw >part
+    bpk pack -q -0 --parity 5% -o a.blp raw
+    cp -p a.blp good
+    # another cell of the group of the header, which the commit writes after the chunks
+    groups=$(od -An -tu8 -j520 -N8 a.blp.bpp)
+    cell=$(od -An -tu4 -j528 -N4 a.blp.bpp)
+    rot a.blp $((groups * cell + 100)) 5
+    keeps_cure a.blp bpk append -q a.blp part
 }
 
 @test "a reader that shares no line with bpk restores the same bytes" {

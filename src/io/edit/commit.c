@@ -209,8 +209,8 @@ int bpk_edit_commit(struct bpk_edit *edit, const struct bpk_edit_head *head, uin
 		return -1;
 	if (head == NULL && end == edit->end && !edit->dirty && edit->copy == NULL)
 		return bpk_edit_leave(edit, check_name(edit, false, err));
-	if (head != NULL)
-		bpk_edit_tell(edit, head->offset, head->bytes.size);
+	if (head != NULL && bpk_edit_tell(edit, head->offset, head->bytes.size, err) != 0)
+		return bpk_edit_leave(edit, -1);
 	return bpk_edit_leave(edit, (edit->options.copy ? bpk_edit_commit_copy
 							: commit_in_place)(edit, head, end, err));
 }

@@ -145,7 +145,10 @@ int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_
 		return -1;
 	}
 	bpk_edit_drop_copy(edit);
-	bpk_edit_tell(edit, 0, UINT64_MAX);
+	if (bpk_edit_tell(edit, 0, UINT64_MAX, err) != 0) {
+		bpk_draft_drop(draft);
+		return bpk_edit_leave(edit, -1);
+	}
 	return bpk_edit_leave(edit, replace(edit, draft, err));
 }
 

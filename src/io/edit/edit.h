@@ -47,11 +47,15 @@ extern atomic_bool bpk_edit_dropped;
 int bpk_edit_enter(struct bpk_edit *edit, struct bpk_err *err);
 int bpk_edit_leave(struct bpk_edit *edit, int rc);
 
-/* Tell the caller of bytes that are written. */
-static inline void bpk_edit_tell(const struct bpk_edit *edit, uint64_t offset, uint64_t size)
+/* Tell the caller of bytes that will be written, which it may refuse. */
+static inline int bpk_edit_tell(const struct bpk_edit *edit, uint64_t offset, uint64_t size,
+				struct bpk_err *err)
 {
-	if (edit->options.wrote != NULL && size > 0)
-		edit->options.wrote(edit->options.wrote_arg, offset, size);
+	const struct bpk_edit_options *options = &edit->options;
+
+	if (options->writes == NULL || size == 0)
+		return 0;
+	return options->writes(options->writes_arg, edit->source, offset, size, err);
 }
 
 /* Take the change lock: no reader sees the file until it is released. */

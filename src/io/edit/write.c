@@ -183,8 +183,9 @@ int bpk_edit_write_saving(struct bpk_edit *edit, uint64_t offset, struct bpk_vie
 		return bpk_fail_errno(err, EFBIG, "write");
 	if (bpk_edit_enter(edit, err) != 0)
 		return -1;
-	bpk_edit_tell(edit, offset, bytes.size);
-	if (!edit->options.copy)
+	if (bpk_edit_tell(edit, offset, bytes.size, err) != 0)
+		rc = -1;
+	else if (!edit->options.copy)
 		rc = write_in_place(edit, offset, bytes, at_least, err);
 	else
 		rc = bytes.size > 0 ? bpk_edit_write_copy(edit, offset, bytes, err) : 0;
