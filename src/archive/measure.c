@@ -248,7 +248,7 @@ static void set_mean(const struct sums *sums, size_t count, double guess,
 		out->squares = 0; /* by rounding */
 }
 
-/* A guess is bad if most of the squares come from its distance to the mean: then what remains of
+/* A guess is bad if most of the squares come from its distance to the mean: then the rest of
  * them has lost digits. */
 static bool is_bad_guess(const struct sums *sums, const struct bpk_statistics *found)
 {

@@ -388,7 +388,7 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 	if (args->from != NULL && (!saves || args->fill != BPK_FILL_NONE))
 		return bpk_fail(err, BPK_USAGE,
 				"--from goes with --apply and --merge, and without --fill");
-	/* what is written is read again, and the map goes to standard output */
+	/* the result is read again, and the map goes to standard output */
 	if (saves && args->common.shared.output != NULL &&
 	    strcmp(args->common.shared.output, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,

@@ -66,7 +66,7 @@ static int look(const struct bpk_shared *shared, struct bpk_input *in, struct bp
 	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
 }
 
-/* True if it is not read: what lies beside it, or behind its end, is settled first. */
+/* True if it is not read: bytes beside it, or behind its end, are settled first. */
 static bool has_rest(const struct bpk_input *in)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
@@ -182,8 +182,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 	char line[sizeof why.text + 64];
 
-	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
-	    found->doubt.size > 0)
+	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted)
 		return 0;
 	if (found->disordered)
 		return bpk_salvage_doubt(

@@ -371,12 +371,15 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
+/* NULL: there is none, as for a file that is no archive, or whose beginning is lost. */
 static const char *find_advice(const struct bpk_input *in, const struct findings *found)
 {
 	bool is_open = in->place.source != NULL || in->place.directory != NULL;
 
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place settles it";
+	if (in->format == NULL)
+		return NULL;
 	if (found->intact)
 		return "bpk repair --apply -o OUT saves all data";
 	return found->damage.count > 0 ? "bpk unpack --fill zero saves all other data"
@@ -387,13 +390,14 @@ static const char *find_advice(const struct bpk_input *in, const struct findings
 static void add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,
 		       const struct findings *found, struct bpk_err *err)
 {
+	const char *advice = find_advice(in, found);
 	struct bpk_err plain = *err;
 
-	if (err->kind != BPK_CORRUPT || args->shared.tally->advised || args->shared.quiet ||
-	    bpk_share_is_asked())
+	if (advice == NULL || err->kind != BPK_CORRUPT || args->shared.tally->advised ||
+	    args->shared.quiet || bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; %s", plain.text, find_advice(in, found));
+	bpk_fail(err, plain.kind, "%s; %s", plain.text, advice);
 }
 
 static void clear_findings(struct findings *found, struct remarks *remarks)

@@ -114,7 +114,7 @@ int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 
 /* ---- Proofs ---- */
 
-/* Find the leaf of chunk number in what the archive has now. */
+/* Find the present leaf of that chunk. */
 typedef int bpk_seal_find_fn(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
 			     struct bpk_err *err);
 

@@ -249,7 +249,7 @@ rounds() {
         rmdir broken
         ends 2 bpk verify b.blp
         ends 2 bpk repair --apply -f -o new.blp b.blp
-        says 'all 15 chunks that were found are intact; the seal does not prove them: .* not those that were sealed'
+        says 'all 15 chunks that were found are intact; the metadata are left out; the seal does not prove them: .* not those that were sealed'
     done
     dd if=/dev/zero of=s.blp bs=1 seek=$(($(stat -c %s s.blp) - 5)) count=1 conv=notrunc status=none
     ends 2 bpk repair --apply -f -o new.blp s.blp
@@ -263,8 +263,8 @@ rounds() {
     local file
     for file in A p; do
         dd if=/dev/zero of=$file.blp bs=1 seek=$(($(stat -c %s $file.blp) - 9)) count=4 conv=notrunc status=none
-        refuses 64 'no archive to standard output' bpk repair --apply --from A -o - $file.blp
-        refuses 64 'no archive to standard output' bpk repair --apply -o - $file.blp
+        refuses 64 'no archive is written to standard output' bpk repair --apply --from A -o - $file.blp
+        refuses 64 'no archive is written to standard output' bpk repair --apply -o - $file.blp
         ends 1 bpk repair -q --apply --from A -o /dev/full $file.blp
         says '/dev/full: is no file'
     done
