@@ -279,7 +279,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
-	if (settle_order(job, err) != 0)
+	if ((job->found.lacks_metadata &&
+	     bpk_salvage_doubt(&job->found, "the metadata are left out", err) != 0) ||
+	    settle_order(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {

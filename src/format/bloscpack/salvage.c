@@ -423,10 +423,9 @@ int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *
 	return rc;
 }
 
-/* Metadata, which are read by the header alone, are left out. They begin behind it, which is
- * shorter but in layout 3. */
-static int doubt_metadata(struct bpk_source *source, struct bpk_salvage *salvage,
-			  struct bpk_err *err)
+/* Metadata begin behind the header, which is shorter but in layout 3. */
+static int look_for_metadata(struct bpk_source *source, struct bpk_salvage *salvage,
+			     struct bpk_err *err)
 {
 	enum { SHORTER = 8 };
 	uint8_t front[BPK_BLOSCPACK_HEAD_SIZE + 8];
@@ -434,11 +433,11 @@ static int doubt_metadata(struct bpk_source *source, struct bpk_salvage *salvage
 
 	if (bpk_source_read_at(source, 0, bpk_span(front, sizeof front), &got, err) != 0)
 		return -1;
-	if (got < sizeof front ||
-	    (!bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE) &&
-	     !bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE - SHORTER)))
-		return 0;
-	return bpk_salvage_doubt(salvage, "the metadata are left out", err);
+	salvage->lacks_metadata =
+		got == sizeof front &&
+		(bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE) ||
+		 bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE - SHORTER));
+	return 0;
 }
 
 int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
@@ -446,5 +445,5 @@ int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *sal
 {
 	return bpk_bloscpack_salvage_source(place->source, salvage, err) != 0
 		       ? -1
-		       : doubt_metadata(place->source, salvage, err);
+		       : look_for_metadata(place->source, salvage, err);
 }
