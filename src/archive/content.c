@@ -125,7 +125,7 @@ static int open_layout(struct bpk_content *content, struct bpk_err *err)
 		return -1;
 	if (content->damage.kind == BPK_OK)
 		return 0;
-	return bpk_fail(err, content->damage.kind, "%s", content->damage.text);
+	return bpk_fail_as(err, &content->damage);
 }
 
 int bpk_content_open(const struct bpk_input *in, const struct bpk_content_options *options,

@@ -85,7 +85,7 @@ static int weigh(struct choice *choice, int64_t *score)
 		*score = count_points(choice, reader);
 		ops->close(reader);
 	} else if (bpk_err_is_of_machine(&why)) {
-		rc = bpk_fail(choice->err, why.kind, "%s", why.text);
+		rc = bpk_fail_as(choice->err, &why);
 	}
 	bpk_merge_view_close(&view);
 	return rc;
@@ -116,7 +116,7 @@ static int prove(struct choice *choice, bool *proven)
 		ops->close(reader);
 	}
 	if (!*proven && bpk_err_is_of_machine(&why))
-		rc = bpk_fail(choice->err, why.kind, "%s", why.text);
+		rc = bpk_fail_as(choice->err, &why);
 	bpk_merge_view_close(&view);
 	return rc;
 }

@@ -159,7 +159,7 @@ static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, stru
 		rc = bpk_buf_append(&json, bpk_view("\"", 1), p->err);
 	if (rc == 0 && bpk_json_check(bpk_buf_view(&json), &why) != 0)
 		rc = bpk_err_is_of_machine(&why)
-			     ? bpk_fail(p->err, why.kind, "%s", why.text)
+			     ? bpk_fail_as(p->err, &why)
 			     : bpk_fail(p->err, BPK_USAGE,
 					"type has the field name '%.*s', which is not text",
 					(int)bpk_min_size(inner.size, 80),

@@ -87,6 +87,11 @@ int bpk_fail_memory(struct bpk_err *err, uint64_t size)
 	return bpk_fail(err, BPK_NO_MEMORY, "no memory for %" PRIu64 " bytes", size);
 }
 
+int bpk_fail_as(struct bpk_err *err, const struct bpk_err *other)
+{
+	return bpk_fail(err, other->kind, "%s", other->text);
+}
+
 bool bpk_err_is_of_machine(const struct bpk_err *err)
 {
 	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;

@@ -47,6 +47,9 @@ int bpk_fail(struct bpk_err *err, enum bpk_kind kind, const char *format, ...)
 int bpk_fail_errno(struct bpk_err *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Fail as another call did, with its kind and its line. Always returns -1. */
+int bpk_fail_as(struct bpk_err *err, const struct bpk_err *other);
+
 /* The report of a failed allocation of size bytes. Always returns -1. */
 int bpk_fail_memory(struct bpk_err *err, uint64_t size);
 

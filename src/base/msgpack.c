@@ -393,7 +393,7 @@ int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bp
 	if (bpk_msgpack_print(bytes, json, &why) == 0)
 		return 0;
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_LIMIT)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	if (bpk_buf_printf(json, err, "{\"$raw\": \"") == 0 && bpk_hex_put(json, bytes, err) == 0 &&
 	    bpk_buf_printf(json, err, "\"}") == 0)
 		return 0;

@@ -239,7 +239,7 @@ static int take_hex(struct bpk_view value, struct bpk_buf *bytes, struct bpk_err
 	if (bpk_json_kind(value) != BPK_JSON_STRING ||
 	    bpk_hex_take(bpk_view(value.data + 1, value.size - 2), bytes, &why) == 0)
 		return bpk_json_kind(value) != BPK_JSON_STRING;
-	return why.kind == BPK_USAGE ? 1 : bpk_fail(err, why.kind, "%s", why.text);
+	return why.kind == BPK_USAGE ? 1 : bpk_fail_as(err, &why);
 }
 
 /* {"$bin": hex}, {"$str": hex}, {"$ext": type, "$bin": hex}. Returns 1 for any other object. */

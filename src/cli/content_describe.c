@@ -26,9 +26,7 @@ static int find_chunk(const struct bpk_content *content, const struct bpk_conten
 	if (bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, &found) == 0 &&
 	    ops->locate(in->reader, plan.first, where, &found) == 0)
 		*header = &where->header;
-	return found.kind == BPK_OK || bpk_content_is_damage(&found)
-		       ? 0
-		       : bpk_fail(err, found.kind, "%s", found.text);
+	return found.kind == BPK_OK || bpk_content_is_damage(&found) ? 0 : bpk_fail_as(err, &found);
 }
 
 /* ---- As text ---- */

@@ -207,7 +207,7 @@ static int add_item(struct filling *f, const struct bpk_item *item, struct bpk_e
 	if (f->packed && item->offset != BPK_UNKNOWN)
 		add_packed(f, row, item->offset, item->array->size);
 	if (f->failure.kind != BPK_OK)
-		return bpk_fail(err, f->failure.kind, "%s", f->failure.text);
+		return bpk_fail_as(err, &f->failure);
 	return 0;
 }
 

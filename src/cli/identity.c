@@ -40,7 +40,7 @@ int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text
 	if (why.kind == BPK_CORRUPT)
 		snprintf(text, BPK_IDENTITY_TEXT, "of another content");
 	else if (why.kind != BPK_OK)
-		rc = bpk_fail(err, why.kind, "%s", why.text);
+		rc = bpk_fail_as(err, &why);
 	else if (has && rc == 0)
 		snprintf(text, BPK_IDENTITY_TEXT, "%s",
 			 bpk_digest_print(root, sizeof root, digits));

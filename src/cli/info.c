@@ -414,11 +414,11 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 		rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
 	if (rc == 0 && refused.kind != BPK_OK)
-		rc = bpk_fail(err, refused.kind, "%s", refused.text);
+		rc = bpk_fail_as(err, &refused);
 	if (rc == 0)
 		rc = bpk_input_tail(in, err);
 	if (rc == 0 && met.kind != BPK_OK)
-		rc = bpk_fail(err, met.kind, "%s", met.text);
+		rc = bpk_fail_as(err, &met);
 	return rc;
 }
 

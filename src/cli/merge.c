@@ -145,7 +145,7 @@ static int merge(struct merging *m, char *const *paths, size_t count, struct bpk
 	if (bpk_side_verify(job->shared, &job->in, &why) == 0)
 		return give_whole(job, applies, err);
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	return bpk_salvage_run(job, applies, err);
 }
 

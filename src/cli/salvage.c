@@ -192,7 +192,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (!found->sealed || found->numbered || test_seal(&job->in, &why) == 0)
 		return 0;
 	if (bpk_err_is_of_machine(&why))
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	found->disordered = true;
 	snprintf(line, sizeof line, "the seal does not prove them: %s", why.text);
 	return bpk_salvage_doubt(found, line, err);

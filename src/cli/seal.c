@@ -125,7 +125,7 @@ static int check_old(const char *name, const struct bpk_signature *new, struct b
 		rc = why.kind == BPK_CORRUPT
 			     ? bpk_fail(err, BPK_FAILED, "%s, and exists; --force replaces it",
 					why.text)
-			     : bpk_fail(err, why.kind, "%s", why.text);
+			     : bpk_fail_as(err, &why);
 	else if (there && compare_old(&old, new, err) != 0)
 		rc = bpk_err_subject(err, "%s", name);
 	bpk_signature_clear(&old);

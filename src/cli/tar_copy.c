@@ -169,7 +169,7 @@ static int store_archive(struct bpk_tar_storing *s, struct bpk_tar_dataset *data
 		c.in = in;
 	else if (bpk_err_is_of_machine(&found) ||
 		 !bpk_is_still(bpk_source_stat(c.source), &dataset->seen))
-		return bpk_fail(err, found.kind, "%s", found.text);
+		return bpk_fail_as(err, &found);
 	if (store_file(s, dataset, &c, dataset->name, err) != 0)
 		return -1;
 	return c.size < bpk_source_size(c.source) ? bpk_input_tail(in, err) : 0;

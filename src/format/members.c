@@ -64,7 +64,7 @@ static int open_next(struct bpk_members *m, const struct bpk_member *next,
 	if (!begins || bpk_members_open_one(m, next, member, &m->broken) == 0)
 		return 0;
 	if (m->broken.kind == BPK_FAILED || m->broken.kind == BPK_NO_MEMORY)
-		return bpk_fail(err, m->broken.kind, "%s", m->broken.text);
+		return bpk_fail_as(err, &m->broken);
 	return 0;
 }
 

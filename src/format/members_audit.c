@@ -184,7 +184,7 @@ int bpk_members_tail(void *reader, struct bpk_err *err)
 	int rc;
 
 	if (m->broken.kind != BPK_OK)
-		return bpk_fail(err, m->broken.kind, "%s", m->broken.text);
+		return bpk_fail_as(err, &m->broken);
 	if (m->in_sequence && !walk->ended)
 		return 0; /* no walk has reached the end */
 	if (m->in_sequence)

@@ -232,7 +232,7 @@ static int audit_pipe(struct bpk_members *m, bpk_remark_fn *remark, void *arg, s
 	}
 	if (m->damage.kind == BPK_OK)
 		return 0;
-	return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
+	return bpk_fail_as(err, &m->damage);
 }
 
 int bpk_members_audit_walk(struct bpk_members *m, bpk_remark_fn *remark, void *arg,

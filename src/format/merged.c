@@ -87,7 +87,7 @@ static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *t
 	if (bpk_array_from_metadata(info->metadata.text, &array, tells, NULL, &why) != 0) {
 		*tells = false;
 		if (why.kind == BPK_NO_MEMORY)
-			return bpk_fail(err, why.kind, "%s", why.text);
+			return bpk_fail_as(err, &why);
 	}
 	*tells = *tells && array.ndimensions > 0;
 	bpk_array_clear(&array);

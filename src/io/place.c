@@ -101,7 +101,7 @@ static int open_member(const char *path, size_t first, struct bpk_place *place, 
 	free(tar);
 	if (rc > 0 && missing.kind != BPK_OK) {
 		place->is_member = false;
-		return bpk_fail(err, missing.kind, "%s", missing.text);
+		return bpk_fail_as(err, &missing);
 	}
 	return rc;
 }
@@ -155,7 +155,7 @@ static int open_url(const char *path, struct bpk_place *place, struct bpk_err *e
 	place->is_member = false;
 	if (missing && has_folder(path))
 		return bpk_fail(err, BPK_FAILED, "is a directory in the store; write %s/", path);
-	return bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_fail_as(err, &why);
 }
 
 int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_place *place,

@@ -90,7 +90,7 @@ int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **s
 
 	*sidecar = NULL;
 	if (why.kind != BPK_OK)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	if (fd >= 0)
 		return wrap(fd, sidecar, err);
 	/* a file that this user may not read cannot be locked; reading goes on without it */
@@ -133,7 +133,7 @@ static int open_to_change(const char *path, bool is_directory, bool no_lock, int
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	return no_lock ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	return no_lock ? 0 : bpk_fail_as(err, &why);
 }
 
 int bpk_sidecar_open_to_change(const char *path, bool is_directory,

@@ -281,7 +281,7 @@ static int skip_titles(const struct dcd *dcd, uint64_t *offset, struct bpk_err *
 		if (there)
 			return 0;
 	}
-	return bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_fail_as(err, &why);
 }
 
 static int take_natoms(struct dcd *dcd, uint64_t *offset, int32_t nfixed, struct bpk_err *err)

@@ -91,7 +91,7 @@ static int audit_metadata(const struct audit *a, struct bpk_err *err)
 	if (!a->reader->header.has_metadata)
 		return 0;
 	if (m->damage.kind != BPK_OK)
-		return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
+		return bpk_fail_as(err, &m->damage);
 	if (a->reader->sizes.wrong)
 		return bpk_fail(
 			err, BPK_CORRUPT,

@@ -321,7 +321,7 @@ static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_rea
 		sum += hash;
 	}
 	if (rc < 0 && found.kind != BPK_CORRUPT)
-		return bpk_fail(err, found.kind, "%s", found.text);
+		return bpk_fail_as(err, &found);
 	if ((rc == 0 && sum == then->hash) || has_grown(r, now, then, parcel))
 		return 0;
 	return bpk_fail_changed(err);

@@ -215,9 +215,8 @@ static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_er
 			       &why) != 0 ||
 	    bpk_bloscpack_examine(r, r->header.nchunks - 1, bpk_view(bytes, sizeof bytes), &extent,
 				  &chunk, &why) != 0)
-		return why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY
-			       ? bpk_fail(err, why.kind, "%s", why.text)
-			       : 0;
+		return why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why)
+									   : 0;
 	*end = extent.offset + chunk.packed_size + r->header.checksum->size;
 	return 0;
 }
@@ -262,9 +261,7 @@ static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *e
 		struct bpk_err early = { 0 };
 
 		if (bpk_bloscpack_ends_at(r->source, r->data_offset, &ends, &early) != 0)
-			return early.kind == BPK_CORRUPT
-				       ? 0
-				       : bpk_fail(err, early.kind, "%s", early.text);
+			return early.kind == BPK_CORRUPT ? 0 : bpk_fail_as(err, &early);
 		if (bpk_source_peek(r->source, sizeof bytes, &head, err) != 0)
 			return -1;
 	}
@@ -363,7 +360,7 @@ static int find_array(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	if (!r->info.metadata.given)
 		return 0;
 	if (bpk_array_from_metadata(r->info.metadata.text, &r->array, &is_array, NULL, &why) != 0)
-		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 	if (is_array && (r->info.raw_size == BPK_UNKNOWN || r->info.raw_size == r->array.size))
 		r->info.array.type = &r->array;
 	return 0;

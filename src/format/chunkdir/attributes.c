@@ -274,7 +274,7 @@ static int put_if_of_array(const struct bpk_array *array, struct bpk_view text, 
 
 	if (bpk_array_from_metadata(text, &said, &is_array, NULL, &strange) != 0) {
 		if (strange.kind == BPK_NO_MEMORY)
-			rc = bpk_fail(err, strange.kind, "%s", strange.text);
+			rc = bpk_fail_as(err, &strange);
 		is_array = false;
 	}
 	*put_it = rc == 0 && is_array && said.fortran == array->fortran &&

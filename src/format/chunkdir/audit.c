@@ -336,8 +336,7 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	int rc = 0;
 
 	if (r->set.attributes.damage.kind != BPK_OK)
-		return bpk_fail(err, r->set.attributes.damage.kind, "%s",
-				r->set.attributes.damage.text);
+		return bpk_fail_as(err, &r->set.attributes.damage);
 	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
 		rc = audit_columns(&a, err);
 	bpk_buf_clear(&a.packed);

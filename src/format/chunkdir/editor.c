@@ -311,8 +311,7 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	if (begin_seal(e, err) != 0)
 		return -1;
 	if (e->set.attributes.damage.kind != BPK_OK)
-		return bpk_fail(err, e->set.attributes.damage.kind, "%s",
-				e->set.attributes.damage.text);
+		return bpk_fail_as(err, &e->set.attributes.damage);
 	if (bpk_chunkdir_attributes_read(&e->set.array, bpk_chunkdir_keeps_bytes(&e->set),
 					 bpk_buf_view(&e->set.attributes.text), &described,
 					 err) == 0 &&

@@ -385,7 +385,7 @@ int bpk_chunkdir_files_settle(struct bpk_chunkdir_files *files, struct bpk_sourc
 			      const char *sizes_name, struct bpk_err *err)
 {
 	if (files->found.kind != BPK_OK)
-		return bpk_fail(err, files->found.kind, "%s", files->found.text);
+		return bpk_fail_as(err, &files->found);
 	for (size_t i = 0; i < KEPT; i++)
 		if (check_file(files, files->kept[i], err) != 0)
 			return -1;

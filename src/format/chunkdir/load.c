@@ -204,12 +204,12 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 		return 0;
 	if (bpk_chunkdir_read(dir, set->attributes.name, BPK_CHUNKDIR_MAX_ATTRIBUTES,
 			      &set->attributes.text, why) != 0)
-		return bpk_err_is_of_machine(why) ? bpk_fail(err, why->kind, "%s", why->text) : 0;
+		return bpk_err_is_of_machine(why) ? bpk_fail_as(err, why) : 0;
 	set->meta_size += set->attributes.text.size;
 	text = bpk_buf_view(&set->attributes.text);
 	if (judge_attributes(set, text, why) != 0) {
 		if (bpk_err_is_of_machine(why))
-			return bpk_fail(err, why->kind, "%s", why->text);
+			return bpk_fail_as(err, why);
 		bpk_err_subject(why, "%s", set->attributes.name);
 		return 0;
 	}
@@ -258,7 +258,7 @@ static int count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *s
 	bpk_source_close(place.source);
 	bpk_buf_clear(&name);
 	*nchunks = bpk_max_u64(*nchunks, 1);
-	return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
 }
 
 static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,

@@ -97,7 +97,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	int rc;
 
 	if (bpk_dir_source(s->dir, name, &source, &why) != 0)
-		return why.kind == BPK_CORRUPT ? 0 : bpk_fail(s->err, why.kind, "%s", why.text);
+		return why.kind == BPK_CORRUPT ? 0 : bpk_fail_as(s->err, &why);
 	rc = bpk_bloscpack_salvage_source(source, &found, s->err);
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
@@ -397,7 +397,7 @@ int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salv
 		return rc;
 	}
 	if (bpk_err_is_of_machine(&why))
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	rc = take_files(&s);
 	free(s.files);
 	return rc;

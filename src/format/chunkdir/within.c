@@ -35,7 +35,7 @@ static int judge_table(struct bpk_tree *table, bool *is_sound, struct bpk_err *e
 
 	*is_sound = bpk_chunkdir_load(bpk_tree_dir(table), false, &set, &why) == 0;
 	bpk_chunkdir_clear(&set);
-	return *is_sound || why.kind == BPK_CORRUPT ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	return *is_sound || why.kind == BPK_CORRUPT ? 0 : bpk_fail_as(err, &why);
 }
 
 int bpk_chunkdir_lock_table(struct bpk_chunkdir_editor *e, const struct bpk_edit_options *with,
@@ -91,5 +91,5 @@ int bpk_chunkdir_refuse_column(const struct bpk_chunkdir_editor *e, struct bpk_e
 		bpk_source_close(source);
 		return bpk_chunkdir_fail_in_store(err);
 	}
-	return missing ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	return missing ? 0 : bpk_fail_as(err, &why);
 }

@@ -250,9 +250,9 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 	struct audit a = { .reader = r, .to = { remark, arg } };
 
 	if (r->state.damage.kind != BPK_OK)
-		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
+		return bpk_fail_as(err, &r->state.damage);
 	if (r->array.damage.kind != BPK_OK)
-		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
+		return bpk_fail_as(err, &r->array.damage);
 	if (bpk_frame_check_end(r, err) != 0 || audit_sizes(&a, err) != 0)
 		return -1;
 	if (r->sizes.damage.kind == BPK_CORRUPT)
@@ -269,7 +269,7 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		return -1;
 	report_survey(&a);
 	if (r->sizes.damage.kind != BPK_OK)
-		return bpk_fail(err, r->sizes.damage.kind, "%s", r->sizes.damage.text);
+		return bpk_fail_as(err, &r->sizes.damage);
 	return 0;
 }
 

@@ -39,7 +39,7 @@ int bpk_frame_chunk_subject(const struct bpk_frame_reader *r, uint64_t number, s
 int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	if (r->state.damage.kind != BPK_OK)
-		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
+		return bpk_fail_as(err, &r->state.damage);
 	if (r->sizes.damage.kind == BPK_CORRUPT)
 		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes.damage.text);
 	return 0;

@@ -104,7 +104,7 @@ static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (bpk_frame_survey_here(r, &survey, &why) == 0)
 		info->hole_size = survey.hole_size;
 	else if (bpk_err_is_of_machine(&why))
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (r->info.chunks.has_first)
 		r->info.chunks.first = found.header;
 	else if (bpk_err_is_of_machine(&why)) /* damage is reported when it is fetched */
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	return 0;
 }
 

@@ -42,14 +42,14 @@ static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number
 	int special;
 
 	if (bpk_frame_entry(&r->state, number, &entry, &why) != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 1;
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 1;
 	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE && r->state.header.chunk_size == 0) {
 		take_special(m, special, number, times);
 		return 0;
 	}
 	if (bpk_frame_chunk_look(r, number, &found, NULL, &why) != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 1;
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 1;
 	return bpk_mul_u64(found.header.raw_size, times, &size) &&
 			       bpk_add_u64(m->stored, size, &m->stored)
 		       ? 0

@@ -35,7 +35,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (bpk_frame_chunk_look(r, n - 1, &last, NULL, &why) == 0)
 		r->sizes.last = last.header.raw_size;
 	else if (bpk_err_is_of_machine(&why))
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	r->sizes.regular = header->chunk_size > 0 && n == bpk_frame_count(header) &&
 			   (r->sizes.last == BPK_UNKNOWN ||
 			    r->sizes.last == header->raw_size - (n - 1) * size);

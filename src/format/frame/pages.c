@@ -324,11 +324,11 @@ int bpk_frame_pages_get(struct bpk_frame_pages *p, uint64_t offset, struct bpk_s
 	struct bpk_buf raw = { 0 };
 
 	if (copy(p, number, at, out, &damage))
-		return damage.kind == BPK_OK ? 0 : bpk_fail(err, damage.kind, "%s", damage.text);
+		return damage.kind == BPK_OK ? 0 : bpk_fail_as(err, &damage);
 	/* damage is kept, since every entry of the page would meet it again */
 	if (load_page(p, number, &raw, &damage) != 0 && damage.kind != BPK_CORRUPT) {
 		bpk_buf_clear(&raw);
-		return bpk_fail(err, damage.kind, "%s", damage.text);
+		return bpk_fail_as(err, &damage);
 	}
 	if (damage.kind == BPK_OK)
 		memcpy(out.data, raw.data + at, out.size);
@@ -338,5 +338,5 @@ int bpk_frame_pages_get(struct bpk_frame_pages *p, uint64_t offset, struct bpk_s
 	slot->damage = damage;
 	bpk_mutex_unlock(&p->lock);
 	bpk_buf_clear(&raw);
-	return damage.kind == BPK_OK ? 0 : bpk_fail(err, damage.kind, "%s", damage.text);
+	return damage.kind == BPK_OK ? 0 : bpk_fail_as(err, &damage);
 }

@@ -65,7 +65,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	if (r->array.bands != NULL)
 		return bpk_frame_bands_fetch(r, parcel, err);
 	if (r->array.damage.kind != BPK_OK && !r->options.as_stored)
-		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
+		return bpk_fail_as(err, &r->array.damage);
 	rc = bpk_frame_fetch(r, parcel, err);
 	if (rc == 0)
 		parcel->raw_offset = r->sizes.regular

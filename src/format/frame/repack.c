@@ -397,9 +397,7 @@ static int check_files(struct bpk_frame_reader *reader, struct bpk_err *err)
 	if (bpk_frame_check_end(reader, err) != 0 ||
 	    bpk_frame_fetch_survey(reader, &survey, err) != 0)
 		return -1;
-	return survey.excess.kind == BPK_OK
-		       ? 0
-		       : bpk_fail(err, survey.excess.kind, "%s", survey.excess.text);
+	return survey.excess.kind == BPK_OK ? 0 : bpk_fail_as(err, &survey.excess);
 }
 
 static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_err *err)

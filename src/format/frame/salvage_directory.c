@@ -40,7 +40,7 @@ static int open_index(struct search *s)
 	int rc = bpk_dir_source(s->dir, BPK_FRAME_SPARSE_INDEX, &source, &why);
 
 	if (rc != 0)
-		return why.kind == BPK_CORRUPT ? 0 : bpk_fail(s->err, why.kind, "%s", why.text);
+		return why.kind == BPK_CORRUPT ? 0 : bpk_fail_as(s->err, &why);
 	bpk_scan_turn(&s->scan, source);
 	rc = find_parts(s);
 	bpk_scan_turn(&s->scan, NULL);
@@ -58,7 +58,7 @@ static int open_file(struct search *s, const char *name, struct bpk_source **sou
 	*is = bpk_dir_source(s->dir, name, source, &why) == 0;
 	if (*is)
 		bpk_scan_turn(&s->scan, *source);
-	return *is || why.kind == BPK_CORRUPT ? 0 : bpk_fail(s->err, why.kind, "%s", why.text);
+	return *is || why.kind == BPK_CORRUPT ? 0 : bpk_fail_as(s->err, &why);
 }
 
 static void close_file(struct search *s, struct bpk_source *source)

@@ -104,7 +104,7 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 
 	*loaded = rc == 0 && state.nchunks > 0;
 	if (rc != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
 	if (*loaded)
 		rc = take_state(&state, left, bpk_source_size(source), err);
 	bpk_frame_state_clear(&state);
@@ -114,7 +114,7 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 /* Damage was found, and the search goes on; not without memory. */
 static int go_on(const struct bpk_err *why, struct bpk_err *err)
 {
-	return why->kind == BPK_NO_MEMORY ? bpk_fail(err, why->kind, "%s", why->text) : 0;
+	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
 }
 
 /* ---- Trailers ---- */

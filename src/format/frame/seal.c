@@ -41,7 +41,7 @@ int bpk_frame_seal_check(const struct bpk_frame_reader *r, struct bpk_err *err)
 		return bpk_fail(err, why.kind,
 				"another program changed it since it was sealed; repair --reseal "
 				"makes a new seal");
-	return bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_fail_as(err, &why);
 }
 
 /* ---- The chunks ---- */

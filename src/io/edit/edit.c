@@ -124,7 +124,7 @@ static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 	if (rc > 0)
 		return bpk_fail(err, BPK_FAILED, "%s; bpk repair shows the choices", why.text);
 	if (rc != 0)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	return 0;
 }
 

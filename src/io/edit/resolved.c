@@ -204,7 +204,7 @@ int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committ
 	if (rc == 0 && same)
 		rc = leads_away(resolved, fd, &other, &why);
 	if (rc != 0)
-		return committed ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+		return committed ? 0 : bpk_fail_as(err, &why);
 	if (same && !other)
 		return 0;
 	if (other || fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) == 0)

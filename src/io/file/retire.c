@@ -74,5 +74,5 @@ int bpk_retire_settle(const struct bpk_resolved *resolved, int fd, bool sync, st
 	else if (rc > 0)
 		rc = 0;
 	bpk_journal_close(&journal);
-	return rc == 0 ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	return rc == 0 ? 0 : bpk_fail_as(err, &why);
 }

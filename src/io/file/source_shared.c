@@ -148,7 +148,7 @@ static int take_journal(struct bpk_source *source, const struct stat *found, str
 	if (rc > 0)
 		return refuse(source, found, &why, err);
 	if (rc != 0)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	if (!journal->whole)
 		return take_plain(source, err);
 	shared->pending = !bpk_lock_has_writer(source->fd);
@@ -351,7 +351,7 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 	int rc = bpk_resolved_find(path, &resolved, &found, &why);
 
 	if (rc != 0)
-		return rc < 0 ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return rc < 0 ? bpk_fail_as(err, &why) : 0;
 	if (!bpk_same_file(&found, &source->stat)) {
 		bpk_resolved_clear(&resolved);
 		return 1;

@@ -122,7 +122,7 @@ int bpk_stretch_read(struct bpk_stretch *s, struct bpk_source *source, uint64_t 
 	if (bpk_source_need_at(source, offset, bpk_span(bytes.data, size), &why) != 0) {
 		bpk_buf_clear(&bytes);
 		/* a failed read may not occur again; a short one is no matter of this chunk */
-		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text)
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why)
 						   : bpk_source_need_at(source, offset, out, err);
 	}
 	bpk_copy(out.data, bytes.data, out.size);

@@ -103,7 +103,7 @@ static int take(struct bpk_upload *upload, enum bpk_step step, const struct bpk_
 	};
 	if (request->outcome != BPK_OUTCOME_BYTES) {
 		(void)bpk_xml_scan(text, take_code, reply, NULL);
-		return bpk_fail(err, request->err.kind, "%s", request->err.text);
+		return bpk_fail_as(err, &request->err);
 	}
 	if (step == BPK_STEP_BEGIN)
 		return bpk_xml_scan(text, take_id, &upload->id, err);

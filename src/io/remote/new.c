@@ -70,7 +70,7 @@ static int look(const struct bpk_url *url, bool *is_there, struct bpk_answer *an
 	if (*is_there || request.outcome == BPK_OUTCOME_MISSING ||
 	    request.outcome == BPK_OUTCOME_DENIED)
 		return 0;
-	bpk_fail(err, why.kind, "%s", why.text);
+	bpk_fail_as(err, &why);
 	return bpk_err_subject(err, "cannot be looked up");
 }
 

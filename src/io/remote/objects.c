@@ -267,7 +267,7 @@ int bpk_objects_list(const struct bpk_objects *objects, size_t most, struct bpk_
 	if (bpk_listing_make(&objects->url, most, listing, &outcome, &why) == 0 ||
 	    outcome == BPK_OUTCOME_DENIED)
 		return 0;
-	return bpk_fail(err, why.kind, "%s", why.text);
+	return bpk_fail_as(err, &why);
 }
 
 /* The first file of a new directory is stored. Another command that writes another format has a

@@ -523,7 +523,7 @@ int bpk_request_run(struct bpk_request *request, struct bpk_err *err)
 		return -1;
 	bpk_request_wait(request);
 	if (request->outcome != BPK_OUTCOME_BYTES)
-		rc = bpk_fail(err, request->err.kind, "%s", request->err.text);
+		rc = bpk_fail_as(err, &request->err);
 	bpk_request_stop(request);
 	return rc;
 }

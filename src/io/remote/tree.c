@@ -225,7 +225,7 @@ static int look_by_request(struct tree *tree, const char *name, enum bpk_entry *
 	if (kept != NULL)
 		source = kept->source;
 	else if (open_below(tree, name, 0, &source, &outcome, &why) != 0 && !is_absent(outcome))
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	if (source != NULL) {
 		*entry = BPK_ENTRY_FILE;
 		*size = bpk_source_size(source);
@@ -406,7 +406,7 @@ static int tree_generation(void *dir, uint64_t *generation, struct bpk_err *err)
 	if (open_below(dir, BPK_DIR_LOCK, sizeof bytes, &source, &outcome, &why) != 0) {
 		if (is_absent(outcome))
 			return 0;
-		bpk_fail(err, why.kind, "%s", why.text);
+		bpk_fail_as(err, &why);
 		return bpk_err_subject(err, BPK_DIR_LOCK);
 	}
 	rc = bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, err);
@@ -492,7 +492,7 @@ static int list_root(struct tree *tree, struct bpk_err *err)
 
 	tree->lists = root != NULL;
 	if (root == NULL && outcome != BPK_OUTCOME_DENIED)
-		return bpk_fail(err, why.kind, "%s", why.text);
+		return bpk_fail_as(err, &why);
 	if (root == NULL) {
 		tree->denied = why;
 		return 0;

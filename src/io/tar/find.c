@@ -232,7 +232,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 		goto out;
 	}
 	if (index->behind.kind != BPK_OK) { /* the damage may hide it, or more of the folder */
-		bpk_fail(err, index->behind.kind, "%s", index->behind.text);
+		bpk_fail_as(err, &index->behind);
 		goto out;
 	}
 	strcat(clean, "/");

@@ -97,7 +97,7 @@ int bpk_tar_walk(struct bpk_source *source, const struct bpk_tar_visit *visit, v
 		return -1;
 	rc = go_through(&walk);
 	if (rc == 0 && index->behind.kind != BPK_OK)
-		rc = bpk_fail(err, index->behind.kind, "%s", index->behind.text);
+		rc = bpk_fail_as(err, &index->behind);
 	bpk_tar_index_free(index);
 	return rc;
 }

@@ -356,7 +356,7 @@ static int lock_root(struct bpk_tree *tree, const struct bpk_edit_options *optio
 		close(tree->root);
 		tree->lock = tree->root = -1;
 	}
-	return rc == 0 ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	return rc == 0 ? 0 : bpk_fail_as(err, &why);
 }
 
 /* Carry out an existing list of changes; the lock is held. */

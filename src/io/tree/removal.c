@@ -171,7 +171,7 @@ static int check_renamed(const struct bpk_removal *r, const char *draft_name, st
 		return bpk_fail_errno(err, errno, "was changed meanwhile, and is in %s",
 				      draft_name);
 	return why.kind != BPK_OK
-		       ? bpk_fail(err, why.kind, "%s", why.text)
+		       ? bpk_fail_as(err, &why)
 		       : bpk_fail(err, BPK_FAILED, "is not removed: it was changed meanwhile");
 }
 

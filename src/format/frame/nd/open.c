@@ -57,7 +57,7 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (r->options.as_stored || !r->array.is_nd)
 		return 0;
 	if (r->array.damage.kind != BPK_OK)
-		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
+		return bpk_fail_as(err, &r->array.damage);
 	whole = bpk_frame_nd_whole(&r->array.nd);
 	r->array.nd.band_most = most_of_band(r->info.stored_size);
 	r->array.bands = bpk_calloc(1, sizeof *r->array.bands, err);

@@ -120,7 +120,7 @@ static int find_json_alone(const struct bpk_frame_layers *fixed,
 	if (!good)
 		return 0;
 	if (bpk_json_check(*text, &why) != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
 	*alone = !fits(*text, &none, &none);
 	return 0;
 }
