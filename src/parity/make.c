@@ -331,7 +331,8 @@ static int plan(struct bpk_parity *parity, const struct bpk_parity_change *chang
 		return bpk_fail(err, BPK_LIMIT, "is too large for parity");
 	if (bpk_buf_resize(&parity->tables, tables, err) != 0)
 		return -1;
-	bpk_copy(parity->tables.data + tables - list.size, list.data, list.size);
+	if (list.size > 0)
+		bpk_copy(parity->tables.data + tables - list.size, list.data, list.size);
 	return 0;
 }
 

@@ -237,11 +237,14 @@ int bpk_side_write(struct bpk_parity *parity, struct bpk_draft *draft, struct bp
 
 static int load_list(struct bpk_parity *parity, struct bpk_err *err)
 {
-	const uint8_t *list = parity->tables.data + parity->tables.size - parity->list_size;
+	struct bpk_view list = bpk_buf_view(&parity->tables);
 
 	if (!parity->is_directory)
 		return 0;
-	if (bpk_parity_files_get(bpk_view(list, parity->list_size), &parity->files, err) != 0)
+	if (parity->list_size > 0)
+		list.data += list.size - parity->list_size;
+	list.size = parity->list_size;
+	if (bpk_parity_files_get(list, &parity->files, err) != 0)
 		return -1;
 	return parity->files.size == parity->size
 		       ? 0
