@@ -129,8 +129,8 @@ struct bpk_seal_proof;
 /*
  * Prove the leaves of the chunks first to end - 1 (BPK_UNKNOWN: to the last) by the tree of a
  * record, whose root was tested. The record has peaks and no leaves, so those of all chunks under
- * the same peaks are found; none if a chunk is a peak by itself, or the last one. Fails with
- * BPK_CORRUPT.
+ * the same peaks are found; none if a chunk is a peak by itself, or the last one. recorded: NULL
+ * without a seal. Fails with BPK_CORRUPT.
  */
 int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_t end,
 		   bpk_seal_find_fn *find, void *arg, struct bpk_seal_proof **proof,
@@ -142,9 +142,10 @@ int bpk_seal_proof_test(const struct bpk_seal_proof *proof, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
 /* True if SHA-256 of a chunk's packed bytes is recorded under this checksum: its leaf is then found
- * without a look at them. Set facts from the place where it stands. */
+ * without a look at them, by the place where it stands. */
 bool bpk_seal_is_recorded(const struct bpk_checksum *checksum);
-struct bpk_seal_facts bpk_seal_facts_of(uint64_t number, const struct bpk_where *where);
+int bpk_seal_leaf_at(uint64_t number, const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
+		     struct bpk_err *err);
 
 /* ---- A tree that is continued ---- */
 

@@ -30,14 +30,15 @@ bool bpk_seal_is_recorded(const struct bpk_checksum *checksum)
 	return checksum == bpk_checksum_find("sha256");
 }
 
-struct bpk_seal_facts bpk_seal_facts_of(uint64_t number, const struct bpk_where *where)
+int bpk_seal_leaf_at(uint64_t number, const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
+		     struct bpk_err *err)
 {
 	struct bpk_seal_facts facts = { .number = number,
 					.raw_size = where->header.raw_size,
 					.packed_size = where->header.packed_size };
 
 	memcpy(facts.digest, where->digest, BPK_MERKLE_SIZE);
-	return facts;
+	return bpk_seal_leaf(&facts, leaf, err);
 }
 
 /* ---- Proofs ---- */
@@ -99,9 +100,12 @@ int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_
 		   bpk_seal_find_fn *find, void *arg, struct bpk_seal_proof **proof,
 		   struct bpk_err *err)
 {
-	struct proving p = { find, arg, first, end, bpk_calloc(1, sizeof *p.proof, err) };
+	struct proving p = { find, arg, first, end, NULL };
 
 	*proof = NULL;
+	if (recorded == NULL)
+		return bpk_fail(err, BPK_CORRUPT, "has no seal");
+	p.proof = bpk_calloc(1, sizeof *p.proof, err);
 	if (p.proof == NULL)
 		return -1;
 	p.proof->first = first;

@@ -46,14 +46,10 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 	const struct bpk_checksum *checksum = f->reader->header.checksum;
 	struct bpk_where where;
 
-	if (bpk_seal_is_recorded(checksum)) {
-		struct bpk_seal_facts facts;
-
-		if (bpk_bloscpack_reader_ops.locate(f->reader, number, &where, err) != 0)
-			return -1;
-		facts = bpk_seal_facts_of(number, &where);
-		return bpk_seal_leaf(&facts, leaf, err);
-	}
+	if (bpk_seal_is_recorded(checksum))
+		return bpk_bloscpack_reader_ops.locate(f->reader, number, &where, err) != 0
+			       ? -1
+			       : bpk_seal_leaf_at(number, &where, leaf, err);
 	f->parcel.number = number;
 	if (bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err) != 0 ||
 	    bpk_bloscpack_reader_ops.check(f->reader, &f->parcel, err) != 0)
@@ -65,14 +61,10 @@ int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct 
 {
 	struct bpk_bloscpack_reader *r = reader;
 	struct finding f = { r, { .want_size = SIZE_MAX } };
-	struct bpk_seal_proof *proof = NULL;
 	int rc = bpk_bloscpack_seal_check(r, err);
 
-	if (rc == 0 && r->seal.tree == NULL)
-		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
 	if (rc == 0)
-		rc = bpk_seal_prove(r->seal.tree, first, end, find_leaf, &f, &proof, err);
-	r->proof = proof;
+		rc = bpk_seal_prove(r->seal.tree, first, end, find_leaf, &f, &r->proof, err);
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
 }

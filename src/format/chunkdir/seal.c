@@ -200,13 +200,11 @@ static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZ
 			 struct bpk_err *err)
 {
 	struct bpk_chunkdir_reader *r = ((struct finding *)arg)->reader;
-	struct bpk_seal_facts facts;
 	struct bpk_where where;
 
-	if (bpk_chunkdir_reader_ops.locate(r, number, &where, err) != 0)
-		return -1;
-	facts = bpk_seal_facts_of(number, &where);
-	return bpk_seal_leaf(&facts, leaf, err);
+	return bpk_chunkdir_reader_ops.locate(r, number, &where, err) != 0
+		       ? -1
+		       : bpk_seal_leaf_at(number, &where, leaf, err);
 }
 
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
@@ -214,15 +212,11 @@ int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct b
 	struct bpk_chunkdir_reader *r = reader;
 	struct finding f = { r, { .want_size = SIZE_MAX }, true };
 	bool recorded = !r->set.has_columns && bpk_seal_is_recorded(r->info.chunks.checksum);
-	struct bpk_seal_proof *proof = NULL;
 	int rc = bpk_chunkdir_seal_check(r, err);
 
-	if (rc == 0 && r->set.seal.tree == NULL)
-		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
 	if (rc == 0)
 		rc = bpk_seal_prove(r->set.seal.tree, first, end,
-				    recorded ? find_recorded : find_leaf, &f, &proof, err);
-	r->proof = proof;
+				    recorded ? find_recorded : find_leaf, &f, &r->proof, err);
 	finding_clear(&f);
 	return rc;
 }

@@ -103,7 +103,6 @@ static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZ
 	struct bpk_frame_reader *r = ((struct finding *)arg)->reader;
 	struct bpk_where where = { 0 };
 	struct bpk_frame_found place;
-	struct bpk_seal_facts facts;
 	bool found;
 
 	if (bpk_frame_seal_find_entry(r, number, leaf, &found, err) != 0)
@@ -116,8 +115,7 @@ static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZ
 	    bpk_frame_get_seal(&r->state, number, where.digest, err) != 0)
 		return -1;
 	where.header = place.header;
-	facts = bpk_seal_facts_of(number, &where);
-	return bpk_seal_leaf(&facts, leaf, err);
+	return bpk_seal_leaf_at(number, &where, leaf, err);
 }
 
 /* Bands take their items from many chunks. */
@@ -126,19 +124,15 @@ int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_
 	struct bpk_frame_reader *r = reader;
 	struct finding f = { r, { .want_size = SIZE_MAX }, true };
 	bool recorded = bpk_seal_is_recorded(bpk_frame_seal_checksum(r)) && !r->state.stale;
-	struct bpk_seal_proof *proof = NULL;
 	int rc = bpk_frame_seal_check(r, err);
 
-	if (rc == 0 && r->state.seal.tree == NULL)
-		rc = bpk_fail(err, BPK_CORRUPT, "has no seal");
 	if (r->array.bands != NULL && first != end) {
 		first = 0;
 		end = BPK_UNKNOWN;
 	}
 	if (rc == 0)
 		rc = bpk_seal_prove(r->state.seal.tree, first, end,
-				    recorded ? find_recorded : find_leaf, &f, &proof, err);
-	r->proof = proof;
+				    recorded ? find_recorded : find_leaf, &f, &r->proof, err);
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
 }
