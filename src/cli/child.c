@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/memory.h"
 
 enum {
 	MOST_OUTPUT = 64 << 10,
@@ -29,25 +29,6 @@ static int write_all(int file, struct bpk_view bytes, struct bpk_err *err)
 		if (put <= 0)
 			return bpk_fail_errno(err, errno, "cannot write to memory");
 		at += (size_t)put;
-	}
-	return 0;
-}
-
-static int read_all(int file, struct bpk_buf *bytes, struct bpk_err *err)
-{
-	struct stat found;
-	ssize_t got;
-
-	if (fstat(file, &found) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if (found.st_size > MOST_OUTPUT)
-		return bpk_fail(err, BPK_LIMIT, "writes more than %d bytes", MOST_OUTPUT);
-	if (bpk_buf_resize(bytes, (size_t)found.st_size, err) != 0)
-		return -1;
-	for (size_t at = 0; at < bytes->size; at += (size_t)got) {
-		got = pread(file, bytes->data + at, bytes->size - at, (off_t)at);
-		if (got <= 0)
-			return bpk_fail_errno(err, got < 0 ? errno : EIO, "read");
 	}
 	return 0;
 }
@@ -104,14 +85,14 @@ static int run(const char *const *argv, const int files[NFILES], int *status, st
 /* A file in memory above the descriptors that the child will have. */
 static int open_memory(struct bpk_err *err)
 {
-	int file = memfd_create("bpk", MFD_CLOEXEC), high = -1;
+	int file = bpk_memory_open(err), high;
 
-	if (file >= 0)
-		high = fcntl(file, F_DUPFD_CLOEXEC, NFILES);
+	if (file < 0)
+		return -1;
+	high = fcntl(file, F_DUPFD_CLOEXEC, NFILES);
 	if (high < 0)
 		bpk_fail_errno(err, errno, "cannot keep messages in memory");
-	if (file >= 0)
-		close(file);
+	close(file);
 	return high;
 }
 
@@ -131,9 +112,9 @@ int bpk_child_run(const char *const *argv, struct bpk_view input, struct bpk_vie
 	if (rc == 0)
 		rc = run(argv, files, &child->status, err);
 	if (rc == 0)
-		rc = read_all(files[1], &child->out, err);
+		rc = bpk_memory_append(files[1], MOST_OUTPUT, &child->out, err);
 	if (rc == 0)
-		rc = read_all(files[2], &child->said, err);
+		rc = bpk_memory_append(files[2], MOST_OUTPUT, &child->said, err);
 	for (int i = 0; i < NFILES; i++)
 		if (files[i] >= 0)
 			close(files[i]);

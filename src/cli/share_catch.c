@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/memory.h"
 #include "cli/report.h"
 
 /* One of the two. */
@@ -24,8 +23,10 @@ static bool was_silent;
 static int turn(struct caught *one, struct bpk_err *err)
 {
 	one->saved = fcntl(one->number, F_DUPFD_CLOEXEC, 3);
-	one->memory = memfd_create("bpk", MFD_CLOEXEC);
-	if (one->saved < 0 || one->memory < 0 || dup2(one->memory, one->number) < 0)
+	one->memory = bpk_memory_open(err);
+	if (one->memory < 0)
+		return -1;
+	if (one->saved < 0 || dup2(one->memory, one->number) < 0)
 		return bpk_fail_errno(err, errno, "cannot keep messages in memory");
 	return 0;
 }
@@ -36,26 +37,6 @@ static void turn_back(struct caught *one)
 	close(one->saved);
 	close(one->memory);
 	one->saved = one->memory = -1;
-}
-
-static int append(const struct caught *one, struct bpk_buf *said, struct bpk_err *err)
-{
-	struct stat found;
-	size_t from = said->size;
-	ssize_t got;
-
-	if (fstat(one->memory, &found) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if (bpk_buf_reserve(said, from + (size_t)found.st_size, err) != 0)
-		return -1;
-	while (said->size < from + (size_t)found.st_size) {
-		got = pread(one->memory, said->data + said->size,
-			    from + (size_t)found.st_size - said->size, (off_t)(said->size - from));
-		if (got <= 0)
-			return bpk_fail_errno(err, got < 0 ? errno : EIO, "read");
-		said->size += (size_t)got;
-	}
-	return 0;
 }
 
 int bpk_catch_begin(struct bpk_err *err)
@@ -71,10 +52,10 @@ int bpk_catch_end(struct bpk_buf *said, uint64_t *out_size, struct bpk_err *err)
 	int rc;
 
 	fflush(stdout);
-	rc = append(&both[0], said, err);
+	rc = bpk_memory_append(both[0].memory, UINT64_MAX, said, err);
 	*out_size = said->size - before;
 	if (rc == 0)
-		rc = append(&both[1], said, err);
+		rc = bpk_memory_append(both[1].memory, UINT64_MAX, said, err);
 	turn_back(&both[0]);
 	turn_back(&both[1]);
 	bpk_report_silence(was_silent);
