@@ -196,13 +196,6 @@ static void end(void *arg, size_t number, unsigned place)
 	}
 }
 
-/* Every piece can be begun. */
-static void alone(void *arg, size_t number)
-{
-	(void)arg;
-	(void)number;
-}
-
 /* Pieces are whole chunks of the first array, if items do not cross their ends. */
 static void divide(struct pair *pair)
 {
@@ -247,7 +240,7 @@ int bpk_compare_items(const struct bpk_compared_array arrays[2],
 		      struct bpk_compared_items *items, struct bpk_err *err)
 {
 	struct run run = { .pair.tolerance = tolerance, .items = items };
-	struct bpk_line line = { .begin = begin, .work = work, .end = end, .alone = alone };
+	struct bpk_line line = { .begin = begin, .work = work, .end = end };
 	int rc;
 
 	describe(&run.pair, arrays);
@@ -256,8 +249,7 @@ int bpk_compare_items(const struct bpk_compared_array arrays[2],
 		line.count = 1 + (size_t)bpk_div_up(run.pair.nitems - bpk_min_u64(run.pair.nitems,
 										  run.pair.lead),
 						    run.pair.piece);
-	line.threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line.count));
-	line.nplaces = 2 * line.threads;
+	bpk_line_set_threads(&line, threads);
 	run.jobs = bpk_calloc(line.nplaces, sizeof *run.jobs, err);
 	if (run.jobs == NULL)
 		return -1;

@@ -208,13 +208,6 @@ static void end(void *arg, size_t number, unsigned place)
 				  &run->rows[job->segments[i].row]);
 }
 
-/* Every job can be begun. */
-static void alone(void *arg, size_t number)
-{
-	(void)arg;
-	(void)number;
-}
-
 /* ---- A run ---- */
 
 static void clear_jobs(struct run *run, unsigned nplaces)
@@ -264,15 +257,12 @@ int bpk_statistics_find(const struct bpk_content *content, const struct bpk_item
 		.piece = bpk_content_piece(content),
 		.rows = rows,
 	};
-	struct bpk_line line = {
-		.begin = begin, .work = work, .end = end, .alone = alone, .arg = &run
-	};
+	struct bpk_line line = { .begin = begin, .work = work, .end = end, .arg = &run };
 	int rc;
 
 	if (count_jobs(&run, &line.count, err) != 0)
 		return -1;
-	line.threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line.count));
-	line.nplaces = line.threads > 1 ? 2 * line.threads : 1;
+	bpk_line_set_threads(&line, threads);
 	pthread_rwlock_init(&run.tables, NULL);
 	rc = run_jobs(&run, &line, err);
 	pthread_rwlock_destroy(&run.tables);

@@ -20,10 +20,17 @@ struct bpk_line {
 	bool (*begin)(void *arg, size_t number, unsigned place);
 	void (*work)(void *arg, unsigned place);
 	void (*end)(void *arg, size_t number, unsigned place);
-	/* Do a whole job, when all before it have ended. */
+	/* Do a whole job, when all before it have ended. NULL: every job can be begun. */
 	void (*alone)(void *arg, size_t number);
 	void *arg;
 };
+
+/* Set threads for the jobs that are counted, and places: for each thread, and one that waits. */
+static inline void bpk_line_set_threads(struct bpk_line *line, unsigned threads)
+{
+	line->threads = (unsigned)bpk_max_u64(1, bpk_min_u64(threads, line->count));
+	line->nplaces = line->threads > 1 ? 2 * line->threads : 1;
+}
 
 /* Do all jobs, and return when they have ended. Fails with BPK_NO_MEMORY, and none is begun. */
 int bpk_line_run(const struct bpk_line *line, struct bpk_err *err);
