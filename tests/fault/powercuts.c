@@ -396,8 +396,7 @@ static bool is_seen(uint64_t sum)
 
 /* ---- Judging ---- */
 
-static int tests, failed_tests;
-static long points, right, all_points, all_right;
+static struct row_tally tally;
 static size_t turn;
 static bool full;
 
@@ -438,9 +437,9 @@ static void try_state(const struct row *row, size_t lost, const struct choice *c
 	if (!is_seen(sum) && run_tries(turn++, THIN)) {
 		make_state(names, contents);
 		wrong = judge(row);
-		points++;
-		right += wrong == NULL;
-		if (wrong != NULL && points - right <= SHOWN)
+		tally.points++;
+		tally.right += wrong == NULL;
+		if (wrong != NULL && tally.points - tally.right <= SHOWN)
 			printf("# %s: after call %zu, %zu names lost, %s %zu: %s\n", row->name,
 			       call, lost, ways[choice->which], choice->at, wrong);
 	}
@@ -514,22 +513,6 @@ static void replay(const struct row *row)
 	forget_disk();
 }
 
-static void finish_row(const struct row *row, const char *wrong, const char *said)
-{
-	bool is_good = wrong == NULL && right == points;
-
-	tests++;
-	failed_tests += !is_good;
-	if (wrong != NULL)
-		printf("not ok %d - %s: %s\n# %s\n", tests, row->name, wrong, said);
-	else
-		printf("%s %d - %s: %ld of %ld states\n", is_good ? "ok" : "not ok", tests,
-		       row->name, right, points);
-	fflush(stdout);
-	all_points += points;
-	all_right += right;
-}
-
 static void cut_row(size_t n, char **wishes, int count)
 {
 	static struct row row;
@@ -537,10 +520,8 @@ static void cut_row(size_t n, char **wishes, int count)
 	char said[512];
 	const char *wrong;
 
-	if (!row_make(n, &row) || !row_is_one_commit(&row) ||
-	    (!full && count == 0 && !run_turn(n, ROWS)) || !run_is_wanted(row.name, wishes, count))
+	if (!row_is_cut(n, &row, full, ROWS, wishes, count))
 		return;
-	points = right = 0;
 	random_state = n;
 	memset(seen, 0, sizeof seen);
 	nseen = 0;
@@ -548,7 +529,7 @@ static void cut_row(size_t n, char **wishes, int count)
 	wrong = row_learn(&row, &calls, said);
 	if (wrong == NULL && record(&row))
 		replay(&row);
-	finish_row(&row, wrong, said);
+	row_tell(&tally, &row, "", "states", wrong, said);
 }
 
 /* ---- Beginning and ending ---- */
@@ -585,6 +566,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < row_count(); i++)
 		cut_row(i, argv + 1, argc - 1);
 	row_end();
-	printf("1..%d\n# %ld of %ld states\n", tests, all_right, all_points);
-	return failed_tests > 0;
+	return row_tell_all(&tally, "states");
 }

@@ -525,10 +525,43 @@ bool row_make(size_t n, struct row *row)
 	return true;
 }
 
-bool row_is_one_commit(const struct row *row)
+/* ---- Power cuts ---- */
+
+/* False for commands that commit more than once, or leave the order of their calls to chance. */
+static bool is_one_commit(const struct row *row)
 {
 	return !row->threads && strstr(row->name, "follow") == NULL &&
 	       strstr(row->name, "join") == NULL;
+}
+
+bool row_is_cut(size_t n, struct row *row, bool all, unsigned rows, char **words, int count)
+{
+	return row_make(n, row) && is_one_commit(row) && (all || count > 0 || run_turn(n, rows)) &&
+	       run_is_wanted(row->name, words, count);
+}
+
+void row_tell(struct row_tally *tally, const struct row *row, const char *word, const char *unit,
+	      const char *wrong, const char *said)
+{
+	bool is_good = wrong == NULL && tally->right == tally->points;
+
+	tally->tests++;
+	tally->failed += !is_good;
+	if (wrong != NULL)
+		printf("not ok %d - %s%s: %s\n# %s\n", tally->tests, word, row->name, wrong, said);
+	else
+		printf("%s %d - %s%s: %ld of %ld %s\n", is_good ? "ok" : "not ok", tally->tests,
+		       word, row->name, tally->right, tally->points, unit);
+	fflush(stdout);
+	tally->all_points += tally->points;
+	tally->all_right += tally->right;
+	tally->points = tally->right = 0;
+}
+
+int row_tell_all(const struct row_tally *tally, const char *unit)
+{
+	printf("1..%d\n# %ld of %ld %s\n", tally->tests, tally->all_right, tally->all_points, unit);
+	return tally->failed > 0;
 }
 
 /* ---- Beginning and ending ---- */

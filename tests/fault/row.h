@@ -53,8 +53,22 @@ void row_end(void);
 size_t row_count(void);
 bool row_make(size_t n, struct row *row);
 
-/* False for commands that commit more than once, or leave the order of their calls to chance. */
-bool row_is_one_commit(const struct row *row);
+/* Make row n for a sweep of power cuts: false if it makes no sense or commits more than once, is
+ * none of the wanted ones, or, unless all are wanted or count words name it, has no turn among so
+ * many. */
+bool row_is_cut(size_t n, struct row *row, bool all, unsigned rows, char **words, int count);
+
+/* The cases of a row, those of all rows before, and the lines of TAP. */
+struct row_tally {
+	long points, right, all_points, all_right;
+	int tests, failed;
+};
+
+/* Print the line of a row, behind a word of the sweep, and add its cases to those of all; wrong and
+ * said: those of row_learn. And print the plan; returns the exit status. */
+void row_tell(struct row_tally *tally, const struct row *row, const char *word, const char *unit,
+	      const char *wrong, const char *said);
+int row_tell_all(const struct row_tally *tally, const char *unit);
 
 /* Set argv; @ in args is the archive. */
 void row_set_command(struct row *row, const char *args);

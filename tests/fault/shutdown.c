@@ -170,9 +170,7 @@ static void cut_power(enum way way)
 
 /* ---- One row ---- */
 
-static int tests, failed_tests;
-static long cases, cases_right; /* of all rows */
-static long points, right;      /* of a row */
+static struct row_tally tally;
 static bool full;
 static struct album seen; /* folders that were examined */
 
@@ -209,9 +207,9 @@ static void try_point(const struct row *row, long point, enum way way)
 	cut_power(way);
 	if (ran.status == 0 || !folder_was_seen(&seen, began))
 		wrong = judge(row, &ran);
-	points++;
-	right += wrong == NULL;
-	if (wrong != NULL && points - right <= SHOWN)
+	tally.points++;
+	tally.right += wrong == NULL;
+	if (wrong != NULL && tally.points - tally.right <= SHOWN)
 		printf("# %s: SIGKILL at %ld %s, power cut, %s gets to the disk: %s; status %d\n",
 		       row->name, point, ran.calls.first, ways[way], wrong, ran.status);
 }
@@ -238,35 +236,24 @@ static void cut_row(size_t n, char **wishes, int count)
 {
 	static struct row row;
 	static struct calls calls;
-	char said[512];
+	char said[512], word[32];
 	const char *wrong;
 
-	if (!row_make(n, &row) || !row_is_one_commit(&row) ||
-	    (!full && count == 0 && !run_turn(n, ROWS)) || !run_is_wanted(row.name, wishes, count))
+	if (!row_is_cut(n, &row, full, ROWS, wishes, count))
 		return;
-	points = right = 0;
 	wrong = row_learn(&row, &calls, said);
 	if (wrong == NULL)
 		try_all(&row, n, calls.count);
 	folder_forget(&seen);
 	run_forget();
-	tests++;
-	cases += points;
-	cases_right += right;
-	if (wrong != NULL || right < points)
-		failed_tests++;
-	if (wrong != NULL)
-		printf("not ok %d - %s: %s: %s\n# %s\n", tests, disk.system, row.name, wrong, said);
-	else
-		printf("%s %d - %s: %s: %ld of %ld power cuts\n", right == points ? "ok" : "not ok",
-		       tests, disk.system, row.name, right, points);
-	fflush(stdout);
+	snprintf(word, sizeof word, "%s: ", disk.system);
+	row_tell(&tally, &row, word, "power cuts", wrong, said);
 }
 
 static void cut_system(const char *system, char **wishes, int count)
 {
 	if (!make_disk(system)) {
-		printf("ok %d - %s # SKIP no loop device, or no mkfs.%s\n", ++tests, system,
+		printf("ok %d - %s # SKIP no loop device, or no mkfs.%s\n", ++tally.tests, system,
 		       system);
 		remove_disk();
 		return;
@@ -309,6 +296,5 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < NSYSTEMS; i++)
 		cut_system(systems[i], argv + 1, argc - 1);
-	printf("1..%d\n# %ld of %ld power cuts\n", tests, cases_right, cases);
-	return failed_tests > 0;
+	return row_tell_all(&tally, "power cuts");
 }
