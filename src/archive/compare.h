@@ -49,7 +49,7 @@ struct bpk_ident_range {
 
 struct bpk_ident_ranges {
 	struct bpk_ident_range *all;
-	size_t count;
+	size_t count, room;
 };
 
 void bpk_ident_ranges_clear(struct bpk_ident_ranges *ranges);

@@ -15,7 +15,7 @@ void bpk_ident_ranges_clear(struct bpk_ident_ranges *ranges)
 	*ranges = (struct bpk_ident_ranges){ 0 };
 }
 
-/* Note a range, which may continue the last one. Room doubles at each power of two. */
+/* Note a range, which may continue the last one. */
 static int note_range(struct bpk_ident_ranges *ranges, uint64_t start, uint64_t end,
 		      struct bpk_err *err)
 {
@@ -26,15 +26,11 @@ static int note_range(struct bpk_ident_ranges *ranges, uint64_t start, uint64_t 
 		ranges->all[count - 1].end = end;
 		return 0;
 	}
-	if ((count & (count - 1)) == 0) {
-		all = bpk_calloc(count > 0 ? 2 * count : 1, sizeof *all, err);
-		if (all == NULL)
-			return -1;
-		bpk_copy(all, ranges->all, count * sizeof *all);
-		free(ranges->all);
-		ranges->all = all;
-	}
-	ranges->all[ranges->count++] = (struct bpk_ident_range){ start, end };
+	all = bpk_alloc_grow(ranges->all, count, &ranges->room, sizeof *all, err);
+	if (all == NULL)
+		return -1;
+	ranges->all = all;
+	all[ranges->count++] = (struct bpk_ident_range){ start, end };
 	return 0;
 }
 

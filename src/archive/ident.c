@@ -173,7 +173,8 @@ int bpk_ident_put(const struct bpk_ident *identity, struct bpk_buf *out, struct 
 			return -1;
 	if (identity->size % LEAF > 0 && put_digest(out, identity->last, err) != 0)
 		return -1;
-	return bpk_buf_printf(out, err, "\"}");
+	return bpk_buf_printf(out, err, "\"}") != 0 ? -1
+						    : bpk_buf_append(out, bpk_view("", 1), err);
 }
 
 /* The inside of a string of digits; empty for any other value. */
@@ -281,8 +282,6 @@ int bpk_ident_join(struct bpk_buf *text, const struct bpk_ident *identity, struc
 	struct bpk_buf value = { 0 };
 	int rc = bpk_ident_put(identity, &value, err);
 
-	if (rc == 0)
-		rc = bpk_buf_append(&value, bpk_view("", 1), err);
 	if (rc == 0)
 		rc = bpk_json_set(text, BPK_IDENT_NAME, (const char *)value.data, err);
 	bpk_buf_clear(&value);

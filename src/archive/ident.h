@@ -75,7 +75,7 @@ bool bpk_ident_same(const struct bpk_ident *a, const struct bpk_ident *b, uint64
 
 /* ---- The record ---- */
 
-/* Append the value of the record. */
+/* Append the value of the record, and a NUL. */
 int bpk_ident_put(const struct bpk_ident *identity, struct bpk_buf *out, struct bpk_err *err);
 
 /* Parse the value of a record, and test it against itself; *good is false for one that bpk does not

@@ -173,23 +173,6 @@ static int copy_bytes(struct bpk_source *source, struct bpk_draft *draft, struct
 	return rc;
 }
 
-/* Create the folders that a file lies in. */
-static int make_folders(struct bpk_tree *tree, const char *name, struct bpk_err *err)
-{
-	const char *end = strrchr(name, '/');
-	char *folder;
-	int rc;
-
-	if (end == NULL)
-		return 0;
-	folder = strndup(name, (size_t)(end - name));
-	if (folder == NULL)
-		return bpk_fail_memory(err, (uint64_t)(end - name));
-	rc = bpk_tree_folder(tree, folder, err);
-	free(folder);
-	return rc;
-}
-
 static int write_file(struct bpk_dir *dir, struct bpk_tree *tree, const char *name,
 		      struct bpk_err *err)
 {
@@ -198,7 +181,7 @@ static int write_file(struct bpk_dir *dir, struct bpk_tree *tree, const char *na
 	int rc = bpk_dir_source(dir, name, &source, err);
 
 	if (rc == 0)
-		rc = make_folders(tree, name, err);
+		rc = bpk_tree_folder_of(tree, name, err);
 	if (rc == 0)
 		rc = bpk_tree_draft(tree, name, &draft, err);
 	if (rc == 0)

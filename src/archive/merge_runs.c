@@ -148,17 +148,9 @@ int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err)
 /* The first run that begins behind at. */
 static size_t find_behind(const struct bpk_merge_file *file, uint64_t at)
 {
-	size_t low = 0, high = file->nruns;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->runs[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return file->nruns == 0
+		       ? 0
+		       : bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, at);
 }
 
 /* Take a run, unless an earlier copy has one there, which must be the same. */
@@ -185,23 +177,6 @@ static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct b
 	return 0;
 }
 
-/* The place of the first run of this number or a larger one, where runs have the order of
- * numbers. */
-static size_t find_number(const struct bpk_merge_file *file, uint64_t number)
-{
-	size_t low = 0, high = file->nruns;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->runs[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * Find the place of a chunk that has moved in its copy: where the archive says, or behind the chunk
  * before it, which it fits. False: it is unknown.
@@ -216,7 +191,9 @@ static bool find_place(const struct bpk_merge *m, const struct bpk_merge_file *f
 		run->at = where.packed_offset;
 		return true;
 	}
-	i = find_number(file, run->number);
+	if (run->number == 0 || file->nruns == 0)
+		return false;
+	i = bpk_find_behind(&file->runs->number, sizeof *file->runs, file->nruns, run->number - 1);
 	if (i == 0 || file->runs[i - 1].number + 1 != run->number)
 		return false;
 	run->at = file->runs[i - 1].at + file->runs[i - 1].size;

@@ -9,7 +9,6 @@
 struct listing {
 	struct bpk_merge *merge;
 	size_t copy;
-	const char *folder;
 	struct bpk_err *err;
 };
 
@@ -32,40 +31,21 @@ static struct bpk_merge_file *add_file(struct bpk_merge *m, const char *name, st
 	return file;
 }
 
-static int list_folder(struct listing *listing, const char *folder);
-
-static int visit(void *arg, const char *name, enum bpk_entry entry)
+static int visit(void *arg, const char *name)
 {
-	struct listing *l = arg;
-	struct bpk_buf full = { 0 };
+	const struct listing *l = arg;
 	struct bpk_merge_file *file;
+	enum bpk_entry entry;
 	uint64_t size;
-	int rc = bpk_buf_printf(&full, l->err, "%s%s%s", l->folder, *l->folder != '\0' ? "/" : "",
-				name);
 
-	if (rc == 0)
-		rc = bpk_buf_append(&full, bpk_view("", 1), l->err);
-	if (rc == 0 && entry == BPK_ENTRY_DIRECTORY)
-		rc = list_folder(l, (const char *)full.data);
-	if (rc == 0 && entry == BPK_ENTRY_FILE && bpk_format_owns((const char *)full.data)) {
-		file = add_file(l->merge, (const char *)full.data, l->err);
-		rc = file == NULL ? -1
-				  : bpk_dir_look(l->merge->copies[l->copy].place.directory,
-						 file->name, &entry, &size, l->err);
-		if (rc == 0)
-			file->sizes[l->copy] = size;
-	}
-	bpk_buf_clear(&full);
-	return rc;
-}
-
-static int list_folder(struct listing *listing, const char *folder)
-{
-	struct listing inner = *listing;
-
-	inner.folder = folder;
-	return bpk_dir_list(listing->merge->copies[listing->copy].place.directory, folder, visit,
-			    &inner, listing->err);
+	if (!bpk_format_owns(name))
+		return 0;
+	file = add_file(l->merge, name, l->err);
+	if (file == NULL || bpk_dir_look(l->merge->copies[l->copy].place.directory, name, &entry,
+					 &size, l->err) != 0)
+		return -1;
+	file->sizes[l->copy] = size;
+	return 0;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -138,9 +118,9 @@ static int list_file(struct bpk_merge *m, struct bpk_err *err)
 static int list_directory(struct bpk_merge *m, struct bpk_err *err)
 {
 	for (size_t c = 0; c < m->ncopies; c++) {
-		struct listing listing = { m, c, "", err };
+		struct listing listing = { m, c, err };
 
-		if (list_folder(&listing, "") != 0)
+		if (bpk_dir_list_files(m->copies[c].place.directory, visit, &listing, err) != 0)
 			return bpk_input_subject(&m->copies[c], err);
 	}
 	unite(m);
@@ -220,17 +200,11 @@ static int lay(const struct layers *l, size_t copy, uint64_t at, uint64_t size, 
 /* The first run that ends behind offset. */
 static size_t find_run(const struct bpk_merge_file *file, uint64_t offset)
 {
-	size_t low = 0, high = file->nruns;
+	size_t i = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->runs[middle].at + file->runs[middle].size <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (file->nruns > 0)
+		i = bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, offset);
+	return i > 0 && offset - file->runs[i - 1].at < file->runs[i - 1].size ? i - 1 : i;
 }
 
 static int layers_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,

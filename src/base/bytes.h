@@ -206,25 +206,35 @@ static inline bool bpk_ends_with(const char *text, const char *end)
 }
 
 /*
- * The number of the last of count structs whose key is at most key, 0 if all keys are larger. keys
- * points to the key of the first struct; the others follow at multiples of stride bytes and ascend.
+ * The number of the first of count structs whose key is larger than key, count if there is none:
+ * as many have a key that is at most key. keys points to the key of the first struct; the others
+ * follow at multiples of stride bytes and ascend.
  */
-static inline size_t bpk_find_last(const uint64_t *keys, size_t stride, size_t count, uint64_t key)
+static inline size_t bpk_find_behind(const uint64_t *keys, size_t stride, size_t count,
+				     uint64_t key)
 {
 	const uint8_t *bytes = (const uint8_t *)keys;
 	size_t low = 0, high = count;
 	uint64_t found;
 
-	while (high - low > 1) {
+	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
 		memcpy(&found, bytes + middle * stride, sizeof found);
 		if (found <= key)
-			low = middle;
+			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+/* The number of the last of these structs whose key is at most key, 0 if all keys are larger. */
+static inline size_t bpk_find_last(const uint64_t *keys, size_t stride, size_t count, uint64_t key)
+{
+	size_t behind = bpk_find_behind(keys, stride, count, key);
+
+	return behind > 0 ? behind - 1 : 0;
 }
 
 /* memcpy that accepts NULL for 0 bytes. */

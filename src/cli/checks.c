@@ -19,21 +19,17 @@ enum {
 
 int bpk_checks_add(struct bpk_checks *checks, const struct bpk_check *check, struct bpk_err *err)
 {
-	size_t room = checks->room > 0 ? 2 * checks->room : 64;
-	struct bpk_check *all = checks->all;
+	struct bpk_check *all;
 
 	if (check->path == NULL)
 		return -1;
-	if (checks->count == checks->room) {
-		all = realloc(all, room * sizeof *all);
-		if (all == NULL) {
-			free(check->path);
-			return bpk_fail_memory(err, room * sizeof *all);
-		}
-		checks->all = all;
-		checks->room = room;
+	all = bpk_alloc_grow(checks->all, checks->count, &checks->room, sizeof *all, err);
+	if (all == NULL) {
+		free(check->path);
+		return -1;
 	}
-	checks->all[checks->count++] = *check;
+	checks->all = all;
+	all[checks->count++] = *check;
 	return 0;
 }
 

@@ -320,13 +320,14 @@ static void print_first_chunk(const struct bpk_info *info)
 
 static void print_identity(const struct bpk_info *info)
 {
-	char text[BPK_IDENTITY_TEXT];
+	char text[BPK_DIGEST_TEXT];
 	struct bpk_err err = { 0 };
+	bool fits;
 
-	if (bpk_identity_print(info, bpk_describe_raw_size(info), text, &err) != 0)
+	if (bpk_identity_print(info, bpk_describe_raw_size(info), text, &fits, &err) != 0)
 		bpk_report(NULL, &err);
-	if (text[0] != '\0')
-		print_field("identity", text);
+	if (!fits || text[0] != '\0')
+		print_field("identity", fits ? text : "of another content");
 }
 
 void bpk_describe_fields(const struct bpk_input *in)

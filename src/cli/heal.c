@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/heal_tree.h"
@@ -202,8 +203,7 @@ static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struc
 {
 	struct file_work *w = arg;
 
-	w->healed->cells++;
-	w->healed->bytes += bytes.size;
+	bpk_healed_add(w->healed, bytes);
 	return bpk_edit_write_at(w->edit, offset, bytes, err);
 }
 
@@ -260,28 +260,26 @@ static int heal_file(struct bpk_side *side, const char *path, struct bpk_healed 
 	return rc;
 }
 
-static int verify_path(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
-{
-	struct bpk_input in;
-	int rc = bpk_input_look(&in, path, NULL, err);
-
-	if (rc == 0)
-		rc = bpk_side_verify(shared, &in, err);
-	bpk_input_close(&in);
-	return rc;
-}
-
-static void tell_healed(const struct bpk_shared *shared, const char *path,
-			const struct bpk_healed *healed, const struct bpk_side *side)
+/* path: of the archive beside the parity file, or of another one that was written. */
+static void tell(const struct bpk_shared *shared, const char *path, const char *side,
+		 const struct bpk_healed *healed)
 {
 	if (!shared->quiet)
 		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " cells were restored by %s",
-			 healed->bytes, healed->cells, side->name);
+			 healed->bytes, healed->cells, side);
 }
 
-int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
+		   const struct bpk_healed *healed)
 {
-	struct bpk_healed healed = { 0 };
+	char *side = bpk_side_name(path, NULL);
+
+	tell(shared, path, side != NULL ? side : "its parity file", healed);
+	free(side);
+}
+
+int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_err *err)
+{
 	struct bpk_side side;
 	bool there;
 	int rc = bpk_side_open(&side, path, &there, err);
@@ -291,15 +289,11 @@ int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct 
 		rc = check_owner(&side, path, err);
 		if (rc == 0)
 			rc = bpk_parity_files(side.parity) != NULL
-				     ? bpk_heal_tree_in_place(&side, path, &healed, err)
-				     : heal_file(&side, path, &healed, err);
+				     ? bpk_heal_tree_in_place(&side, path, healed, err)
+				     : heal_file(&side, path, healed, err);
 		if (rc != 0)
 			bpk_err_subject(err, "%s", path);
 	}
-	if (rc == 0)
-		rc = verify_path(shared, path, err);
-	if (rc == 0)
-		tell_healed(shared, path, &healed, &side);
 	bpk_side_clear(&side);
 	return rc;
 }
@@ -310,8 +304,7 @@ static int put_in_draft(void *arg, uint64_t offset, struct bpk_view bytes, struc
 {
 	struct file_work *w = arg;
 
-	w->healed->cells++;
-	w->healed->bytes += bytes.size;
+	bpk_healed_add(w->healed, bytes);
 	return bpk_draft_write_at(w->draft, offset, bytes, err);
 }
 
@@ -389,6 +382,17 @@ static int compare(const struct bpk_shared *shared, struct bpk_side *side, const
 	return -1;
 }
 
+static int verify_path(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+{
+	struct bpk_input in;
+	int rc = bpk_input_look(&in, path, NULL, err);
+
+	if (rc == 0)
+		rc = bpk_side_verify(shared, &in, err);
+	bpk_input_close(&in);
+	return rc;
+}
+
 /* path is damaged, as err says. */
 static int apply(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
 {
@@ -416,7 +420,7 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 	if (rc == 0)
 		rc = verify_path(shared, shared->output, err);
 	if (rc == 0)
-		tell_healed(shared, shared->output, &healed, &side);
+		tell(shared, shared->output, side.name, &healed);
 	bpk_side_clear(&side);
 	return rc;
 }

@@ -17,8 +17,16 @@
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
 		   struct bpk_err *err);
 
-/* Restore the damaged file at path in place, by a journal, and verify it. */
-int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
+/* The restored cells, and their bytes. */
+struct bpk_healed {
+	uint64_t cells, bytes;
+};
+
+/* Restore the damaged archive at path in place, by a journal. The caller verifies it, and then
+ * tells. */
+int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_err *err);
+void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
+		   const struct bpk_healed *healed);
 
 /* Write the file at path to the --output as it was when its parity file was written, and verify
  * that; nothing if it needs no repair, or if a part of it is lost. Reports failures. */

@@ -25,8 +25,7 @@ static int put_in_spool(void *arg, uint64_t offset, struct bpk_view bytes, struc
 {
 	struct work *w = arg;
 
-	w->healed->cells++;
-	w->healed->bytes += bytes.size;
+	bpk_healed_add(w->healed, bytes);
 	return bpk_draft_write_at(w->spool, offset, bytes, err);
 }
 
@@ -67,29 +66,14 @@ static int copy_piece(const struct work *w, const struct bpk_parity_file *file, 
 	return 0;
 }
 
-/* The folder of a file may be lost, too. */
-static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
-{
-	const char *slash = strrchr(name, '/');
-	char *folder;
-	int rc;
-
-	if (slash == NULL)
-		return 0;
-	if (asprintf(&folder, "%.*s", (int)(slash - name), name) < 0)
-		return bpk_fail_memory(err, strlen(name));
-	rc = bpk_tree_folder(tree, folder, err);
-	free(folder);
-	return rc;
-}
-
 static int write_file(const struct work *w, const struct bpk_parity_file *file,
 		      struct bpk_span room, struct bpk_err *err)
 {
 	struct bpk_draft *draft;
 	int rc;
 
-	if (make_folder(w->tree, file->name, err) != 0 ||
+	/* the folder may be lost, too */
+	if (bpk_tree_folder_of(w->tree, file->name, err) != 0 ||
 	    bpk_tree_draft(w->tree, file->name, &draft, err) != 0)
 		return -1;
 	rc = bpk_draft_set_size(draft, file->size, err);

@@ -5,12 +5,14 @@
 #ifndef BPK_CLI_HEAL_TREE_H
 #define BPK_CLI_HEAL_TREE_H
 
+#include "cli/heal.h"
 #include "cli/side.h"
 
-/* The restored cells, and their bytes. */
-struct bpk_healed {
-	uint64_t cells, bytes;
-};
+static inline void bpk_healed_add(struct bpk_healed *healed, struct bpk_view cell)
+{
+	healed->cells++;
+	healed->bytes += cell.size;
+}
 
 /* Write the damaged files of the directory at path again, and replace them at once, under its lock;
  * only if it still is as it was when its parity file was made. Errors do not name it. */

@@ -24,36 +24,32 @@ int bpk_identity_take(const struct bpk_info *info, uint64_t raw_size, struct bpk
 	return 0;
 }
 
-int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_IDENTITY_TEXT],
-		       struct bpk_err *err)
+int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_DIGEST_TEXT],
+		       bool *fits, struct bpk_err *err)
 {
 	struct bpk_ident tree = { 0 };
 	uint8_t root[BPK_MERKLE_SIZE];
-	char digits[BPK_DIGEST_TEXT];
 	struct bpk_err why = { 0 };
 	bool has = false;
-	int rc = 0;
+	int rc = bpk_identity_take(info, raw_size, &tree, &has, &why);
 
 	text[0] = '\0';
-	if (bpk_identity_take(info, raw_size, &tree, &has, &why) == 0 && has)
-		rc = bpk_ident_root(&tree, root, err);
-	if (why.kind == BPK_CORRUPT)
-		snprintf(text, BPK_IDENTITY_TEXT, "of another content");
-	else if (why.kind != BPK_OK)
-		rc = bpk_fail_as(err, &why);
-	else if (has && rc == 0)
-		snprintf(text, BPK_IDENTITY_TEXT, "%s",
-			 bpk_digest_print(root, sizeof root, digits));
+	*fits = why.kind != BPK_CORRUPT;
+	if (rc == 0 && has)
+		rc = bpk_ident_root(&tree, root, &why);
+	if (rc == 0 && has)
+		bpk_digest_print(root, sizeof root, text);
 	bpk_ident_clear(&tree);
-	return rc;
+	return rc == 0 || !*fits ? 0 : bpk_fail_as(err, &why);
 }
 
 int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct bpk_err *err)
 {
-	char text[BPK_IDENTITY_TEXT] = "";
-	int rc = info != NULL ? bpk_identity_print(info, raw_size, text, err) : 0;
+	char text[BPK_DIGEST_TEXT] = "";
+	bool fits;
+	int rc = info != NULL ? bpk_identity_print(info, raw_size, text, &fits, err) : 0;
 
-	bpk_record_text("identity_root", text[0] != '\0' && text[0] != 'o' ? text : NULL);
+	bpk_record_text("identity_root", text[0] != '\0' ? text : NULL);
 	return rc;
 }
 

@@ -5,12 +5,10 @@
 
 #include "archive/archive.h"
 
-enum { BPK_IDENTITY_TEXT = BPK_DIGEST_TEXT + 32 };
-
-/* Print the root in hexadecimal, or that the record is of another content; nothing without a
- * record. raw_size: of the content (bpk_describe_raw_size). */
-int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_IDENTITY_TEXT],
-		       struct bpk_err *err);
+/* Print the root in hexadecimal; empty without a record, and for one of another content, which
+ * *fits tells. raw_size: of the content (bpk_describe_raw_size). */
+int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text[BPK_DIGEST_TEXT],
+		       bool *fits, struct bpk_err *err);
 
 /* Add identity_root to the record: null without a record that fits. */
 int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct bpk_err *err);

@@ -48,8 +48,6 @@ static int set_record(struct bpk_pack *pack, const struct bpk_ident *tree, bool 
 	int rc = bpk_ident_put(tree, &value, err);
 
 	if (rc == 0)
-		rc = bpk_buf_append(&value, bpk_view("", 1), err);
-	if (rc == 0)
 		rc = pack->format->writer->set_member(pack->transfer.writer, BPK_IDENT_NAME,
 						      (const char *)value.data, fits, err);
 	bpk_buf_clear(&value);

@@ -15,20 +15,16 @@
 
 int bpk_files_add(struct bpk_files *operands, char *path, struct bpk_err *err)
 {
-	size_t room = operands->room > 0 ? 2 * operands->room : 16;
-	struct bpk_file *all = operands->all;
+	struct bpk_file *all;
 
 	if (path == NULL)
 		return -1;
-	if (operands->count == operands->room) {
-		all = realloc(all, room * sizeof *all);
-		if (all == NULL) {
-			free(path);
-			return bpk_fail_memory(err, room * sizeof *all);
-		}
-		operands->all = all;
-		operands->room = room;
+	all = bpk_alloc_grow(operands->all, operands->count, &operands->room, sizeof *all, err);
+	if (all == NULL) {
+		free(path);
+		return -1;
 	}
+	operands->all = all;
 	all[operands->count++] = (struct bpk_file){ .path = path };
 	return 0;
 }

@@ -407,13 +407,15 @@ static void clear_findings(struct findings *found, struct remarks *remarks)
 	bpk_buf_clear(&remarks->lines);
 }
 
-/* Verify the file anew, which was restored. */
+/* Verify the file anew, which was restored: also what --quick leaves out. */
 static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			struct findings *found, struct remarks *remarks, struct bpk_err *err)
 {
+	struct bpk_verify_args thorough = *args;
 	struct bpk_input *in = transfer->in;
 	const char *path = in->path;
 
+	thorough.quick = false;
 	clear_findings(found, remarks);
 	*found = (struct findings){ .intact = false };
 	bpk_damage_init(&found->damage);
@@ -424,7 +426,7 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 		return -1;
 	if (args->shared.json)
 		note_remark(remarks, "was restored by its parity file");
-	return verify_found(args, transfer, found, remarks, err);
+	return verify_found(&thorough, transfer, found, remarks, err);
 }
 
 /* The verdict with a parity file, after healing if that is asked for. */
@@ -433,15 +435,18 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 			   struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
+	struct bpk_healed healed = { 0 };
 	bool heals = false;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
-	return bpk_heal_in_place(shared, transfer->in->path, err) != 0
-		       ? -1
-		       : verify_again(args, transfer, found, remarks, err);
+	if (bpk_heal_in_place(transfer->in->path, &healed, err) != 0 ||
+	    verify_again(args, transfer, found, remarks, err) != 0)
+		return -1;
+	bpk_heal_tell(shared, transfer->in->path, &healed);
+	return 0;
 }
 
 /* An archive, or an input that should have been one. */

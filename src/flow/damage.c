@@ -106,16 +106,12 @@ static size_t find(const struct bpk_damage *damage, uint64_t number)
 
 static bool make_room(struct bpk_damage *damage)
 {
-	size_t room = damage->room > 0 ? 2 * damage->room : 16;
-	struct bpk_damaged *all = damage->all;
+	struct bpk_damaged *all =
+		bpk_alloc_grow(damage->all, damage->count, &damage->room, sizeof *all, NULL);
 
-	if (damage->count < damage->room)
-		return true;
-	all = realloc(all, room * sizeof *all);
 	if (all == NULL)
 		return false;
 	damage->all = all;
-	damage->room = room;
 	return true;
 }
 

@@ -19,38 +19,29 @@ void bpk_salvage_clear(struct bpk_salvage *salvage)
 
 int bpk_salvage_add(struct bpk_salvage *salvage, const struct bpk_saved *found, struct bpk_err *err)
 {
-	size_t room = salvage->room > 0 ? 2 * salvage->room : 64;
-	struct bpk_saved *all = salvage->all;
+	struct bpk_saved *all =
+		bpk_alloc_grow(salvage->all, salvage->count, &salvage->room, sizeof *all, err);
 
-	if (salvage->count == salvage->room) {
-		all = realloc(all, room * sizeof *all);
-		if (all == NULL)
-			return bpk_fail_memory(err, room * sizeof *all);
-		salvage->all = all;
-		salvage->room = room;
-	}
-	salvage->all[salvage->count++] = *found;
+	if (all == NULL)
+		return -1;
+	salvage->all = all;
+	all[salvage->count++] = *found;
 	return 0;
 }
 
 int bpk_salvage_add_file(struct bpk_salvage *salvage, const char *name, uint64_t *file,
 			 struct bpk_err *err)
 {
-	size_t room = salvage->files_room > 0 ? 2 * salvage->files_room : 64;
-	char **files = salvage->files, *copy;
+	char **files = bpk_alloc_grow(salvage->files, salvage->nfiles, &salvage->files_room,
+				      sizeof *files, err);
 
-	if (salvage->nfiles == salvage->files_room) {
-		files = realloc(files, room * sizeof *files);
-		if (files == NULL)
-			return bpk_fail_memory(err, room * sizeof *files);
-		salvage->files = files;
-		salvage->files_room = room;
-	}
-	copy = bpk_strdup(name, err);
-	if (copy == NULL)
+	if (files == NULL)
 		return -1;
-	*file = salvage->nfiles;
-	salvage->files[salvage->nfiles++] = copy;
+	salvage->files = files;
+	files[salvage->nfiles] = bpk_strdup(name, err);
+	if (files[salvage->nfiles] == NULL)
+		return -1;
+	*file = salvage->nfiles++;
 	return 0;
 }
 

@@ -131,6 +131,10 @@ int bpk_dir_list(struct bpk_dir *dir, const char *name,
 		 int (*visit)(void *arg, const char *entry_name, enum bpk_entry entry), void *arg,
 		 struct bpk_err *err);
 
+/* Call visit for every file below the root, with its name relative to that; as bpk_dir_list. */
+int bpk_dir_list_files(struct bpk_dir *dir, int (*visit)(void *arg, const char *name), void *arg,
+		       struct bpk_err *err);
+
 /* False on a web server, whose directories have no listings: bpk_dir_list fails, with BPK_FAILED,
  * and no name is found to be a directory. */
 bool bpk_dir_lists(const struct bpk_dir *dir);
@@ -212,8 +216,10 @@ bool bpk_tree_is_remote(const struct bpk_tree *tree);
 int bpk_tree_take(struct bpk_tree *tree, const char *name, struct bpk_view reservation,
 		  struct bpk_err *err);
 
-/* Create the folder name and its parents unless they exist. */
+/* Create the folder name and its parents unless they exist; and those that the file name lies
+ * in. */
 int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err);
+int bpk_tree_folder_of(struct bpk_tree *tree, const char *name, struct bpk_err *err);
 
 /* Begin to write the file name, whose folder exists. In a new tree it gets its name at once. The
  * draft is seekable; end it with bpk_tree_stage or bpk_draft_drop. */

@@ -51,17 +51,10 @@ static int compare(const void *left, const void *right)
 
 static bool is_taken(const struct sorted *names, uint64_t hash)
 {
-	size_t low = 0, high = names->count;
+	size_t last =
+		bpk_find_last(&names->entries->hash, sizeof *names->entries, names->count, hash);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->entries[middle].hash < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < names->count && names->entries[low].hash == hash;
+	return names->entries[last].hash == hash;
 }
 
 static struct bpk_named *at(struct bpk_named *first, size_t stride, size_t place)

@@ -51,56 +51,24 @@ struct listing {
 	struct bpk_dir *dir;
 	bool (*owns)(const char *name);
 	struct bpk_parity_files *files;
-	const char *folder;
 	struct bpk_err *err;
 };
 
-static int list_folder(struct listing *listing, const char *folder);
-
-/* Takes name. */
-static int list_file(struct listing *listing, char *name)
+static int visit(void *arg, const char *name)
 {
-	struct bpk_parity_file file = { .name = name };
+	const struct listing *listing = arg;
+	struct bpk_parity_file file = { 0 };
 	struct bpk_source *source;
 
-	if (!listing->owns(name)) {
-		free(name);
+	if (!listing->owns(name))
 		return 0;
-	}
-	if (bpk_dir_source(listing->dir, name, &source, listing->err) != 0) {
-		free(name);
+	if (bpk_dir_source(listing->dir, name, &source, listing->err) != 0)
 		return -1;
-	}
+	file.name = bpk_strdup(name, listing->err);
 	file.size = file.room = bpk_source_size(source);
 	file.time = bpk_source_stat(source)->st_mtim;
 	bpk_source_close(source);
-	return add_file(listing->files, &file, listing->err);
-}
-
-static int visit(void *arg, const char *entry_name, enum bpk_entry entry)
-{
-	struct listing *listing = arg;
-	char *name;
-	int rc = 0;
-
-	if (asprintf(&name, "%s%s%s", listing->folder, *listing->folder == '\0' ? "" : "/",
-		     entry_name) < 0)
-		return bpk_fail_memory(listing->err, strlen(entry_name));
-	if (entry == BPK_ENTRY_FILE)
-		return list_file(listing, name);
-	if (entry == BPK_ENTRY_DIRECTORY)
-		rc = list_folder(listing, name);
-	free(name);
-	return rc;
-}
-
-/* Folders are as deep as paths are long, which the kernel limits. */
-static int list_folder(struct listing *listing, const char *folder)
-{
-	struct listing below = *listing;
-
-	below.folder = folder;
-	return bpk_dir_list(listing->dir, folder, visit, &below, listing->err);
+	return file.name == NULL ? -1 : add_file(listing->files, &file, listing->err);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -113,10 +81,10 @@ static int compare_names(const void *a, const void *b)
 int bpk_parity_files_list(struct bpk_dir *dir, bool (*owns)(const char *name),
 			  struct bpk_parity_files *files, struct bpk_err *err)
 {
-	struct listing listing = { .dir = dir, .owns = owns, .files = files, .err = err };
+	struct listing listing = { dir, owns, files, err };
 
 	*files = (struct bpk_parity_files){ 0 };
-	if (list_folder(&listing, "") != 0) {
+	if (bpk_dir_list_files(dir, visit, &listing, err) != 0) {
 		bpk_parity_files_clear(files);
 		return -1;
 	}

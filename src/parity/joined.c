@@ -17,17 +17,7 @@ struct joined {
  * empty. */
 static size_t find_extent(const struct bpk_parity_files *files, uint64_t offset)
 {
-	size_t low = 0, high = files->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files->files[middle].start <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return bpk_find_last(&files->files->start, sizeof *files->files, files->count, offset);
 }
 
 /* True if the open file is as it was listed. */

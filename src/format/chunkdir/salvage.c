@@ -196,17 +196,13 @@ static int compare_files(const void *a, const void *b)
 
 static int add_file(struct search *s, uint64_t number, bool blaze)
 {
-	size_t room = s->room > 0 ? 2 * s->room : 64;
+	struct data_file *files =
+		bpk_alloc_grow(s->files, s->nfiles, &s->room, sizeof *files, s->err);
 
-	if (s->nfiles == s->room) {
-		struct data_file *files = realloc(s->files, room * sizeof *files);
-
-		if (files == NULL)
-			return bpk_fail_memory(s->err, room * sizeof *files);
-		s->files = files;
-		s->room = room;
-	}
-	s->files[s->nfiles++] = (struct data_file){ .number = number, .blaze = blaze };
+	if (files == NULL)
+		return -1;
+	s->files = files;
+	files[s->nfiles++] = (struct data_file){ .number = number, .blaze = blaze };
 	return 0;
 }
 

@@ -248,21 +248,17 @@ static int count_unnamed(const struct bpk_frame_table *table, const struct bpk_s
 static bool is_taken(const struct bpk_frame_left *left, const struct bpk_salvage *found,
 		     uint64_t at)
 {
-	size_t low = 0, high = found->count;
+	const struct bpk_saved *before;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (found->all[middle].offset <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if ((int64_t)at < 0) /* before the start of a file that has lost it */
 		return false;
-	return at >= left->index.start ||
-	       (low > 0 && found->all[low - 1].intact &&
-		at - found->all[low - 1].offset < found->all[low - 1].packed_size);
+	if (at >= left->index.start)
+		return true;
+	if (found->count == 0)
+		return false;
+	before = &found->all[bpk_find_last(&found->all->offset, sizeof *found->all, found->count,
+					   at)];
+	return before->offset <= at && before->intact && at - before->offset < before->packed_size;
 }
 
 /* True if an entry without a chunk can lead to none that is lost, wherever bytes came or went. */

@@ -212,17 +212,10 @@ bool bpk_frame_table_set(struct bpk_frame_table *table, uint64_t number,
 /* The place of the first key that is not less. */
 static size_t find_key(const struct bpk_frame_table *table, uint64_t key)
 {
-	size_t low = 0, high = table->nkeys;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->keys[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return key == 0 || table->nkeys == 0
+		       ? 0
+		       : bpk_find_behind(&table->keys->key, sizeof *table->keys, table->nkeys,
+					 key - 1);
 }
 
 int bpk_frame_table_take(struct bpk_frame_table *table, struct bpk_view chunk,

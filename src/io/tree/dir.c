@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/tree/dir.h"
@@ -397,4 +398,49 @@ int bpk_dir_list(struct bpk_dir *dir, const char *name,
 				   bpk_dir_entries_at(&entries, i)->entry);
 	bpk_dir_entries_clear(&entries);
 	return rc;
+}
+
+/* A walk over all files. */
+struct walk {
+	struct bpk_dir *dir;
+	int (*visit)(void *arg, const char *name);
+	void *arg;
+	const char *folder;
+	struct bpk_err *err;
+};
+
+static int walk_folder(const struct walk *walk, const char *folder);
+
+static int meet(void *arg, const char *entry_name, enum bpk_entry entry)
+{
+	const struct walk *walk = arg;
+	char *name;
+	int rc = 0;
+
+	if (asprintf(&name, "%s%s%s", walk->folder, *walk->folder == '\0' ? "" : "/", entry_name) <
+	    0)
+		return bpk_fail_memory(walk->err, strlen(entry_name));
+	if (entry == BPK_ENTRY_FILE)
+		rc = walk->visit(walk->arg, name);
+	else if (entry == BPK_ENTRY_DIRECTORY)
+		rc = walk_folder(walk, name);
+	free(name);
+	return rc;
+}
+
+/* Folders are as deep as paths are long, which the kernel limits. */
+static int walk_folder(const struct walk *walk, const char *folder)
+{
+	struct walk below = *walk;
+
+	below.folder = folder;
+	return bpk_dir_list(walk->dir, folder, meet, &below, walk->err);
+}
+
+int bpk_dir_list_files(struct bpk_dir *dir, int (*visit)(void *arg, const char *name), void *arg,
+		       struct bpk_err *err)
+{
+	const struct walk walk = { .dir = dir, .visit = visit, .arg = arg, .err = err };
+
+	return walk_folder(&walk, "");
 }

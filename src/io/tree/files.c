@@ -9,25 +9,22 @@ struct files {
 	struct bpk_dir_files is;
 };
 
-/* The place of the first name that is not before this one. */
-static size_t find(const struct files *files, const char *name)
+static int compare_names(const void *a, const void *b)
 {
-	size_t low = 0, high = files->is.count;
+	const char *const *one = a, *const *other = b;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(files->is.names[middle], name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return strcmp(*one, *other);
 }
 
-static bool has(const struct files *files, size_t at, const char *name)
+/* The place of a name; the count if there is none. */
+static size_t find(const struct files *files, const char *name)
 {
-	return at < files->is.count && strcmp(files->is.names[at], name) == 0;
+	const char *const *at = files->is.count == 0
+					? NULL
+					: bsearch(&name, files->is.names, files->is.count,
+						  sizeof *files->is.names, compare_names);
+
+	return at != NULL ? (size_t)(at - files->is.names) : files->is.count;
 }
 
 /* The rest of a file's name below the folder name; NULL: it lies elsewhere. */
@@ -56,7 +53,7 @@ static int files_look(void *dir, const char *name, enum bpk_entry *entry, uint64
 	size_t at = find(files, name);
 	struct bpk_source *source = NULL;
 
-	if (!has(files, at, name)) {
+	if (at == files->is.count) {
 		*entry = is_folder(files, name) ? BPK_ENTRY_DIRECTORY : BPK_ENTRY_NONE;
 		return 0;
 	}
@@ -74,7 +71,7 @@ static int files_source(void *dir, const char *name, struct bpk_source **source,
 	const struct files *files = dir;
 	size_t at = find(files, name);
 
-	if (!has(files, at, name))
+	if (at == files->is.count)
 		return bpk_fail(err, BPK_CORRUPT, "is missing");
 	return files->is.open(files->is.arg, at, source, err);
 }

@@ -149,6 +149,22 @@ int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err
 	}
 }
 
+int bpk_tree_folder_of(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	const char *slash = strrchr(name, '/');
+	char *folder;
+	int rc;
+
+	if (slash == NULL)
+		return 0;
+	folder = strndup(name, (size_t)(slash - name));
+	if (folder == NULL)
+		return bpk_fail_memory(err, (uint64_t)(slash - name));
+	rc = bpk_tree_folder(tree, folder, err);
+	free(folder);
+	return rc;
+}
+
 bool bpk_tree_keeps_folders(const struct bpk_tree *tree)
 {
 	return tree->ops == NULL;
