@@ -191,3 +191,20 @@ manipulate() {
         done
     done
 }
+
+@test "c-blosc2 reads frames and arrays with a seal and an identity" {
+    need_oracle2
+    for format in b2frame b2sparse; do
+        make_frame -F $format --identity
+        oracle2 raw s.x >out
+        cmp out in
+        head -c 1222 in >part
+        bpk append -q s.x part
+        oracle2 raw s.x >out
+        cat in part | cmp - out
+        quietly bpk verify --min-generation 2 s.x
+        make_array -F $format --identity
+        oracle2 array s.x >out
+        cmp out nd
+    done
+}
