@@ -256,3 +256,27 @@ make_holes() {
     bpk cat "$name" | same - <(cat a a)
     quietly bpk verify "$name"
 }
+
+@test "a short last chunk in the place of another one is damage, and moves no chunk between them" {
+    data noise 85760 a
+    printf HELLO >patch
+    for options in "" "--seal" "--checksum sha256 --identity"; do
+        rm -rf x.b2s
+        # shellcheck disable=SC2086
+        quietly bpk pack -q -F b2sparse -z 20000 $options -o x.b2s a
+        : >x.b2s/.lock
+        mv x.b2s/00000001.chunk t
+        mv x.b2s/00000004.chunk x.b2s/00000001.chunk
+        mv t x.b2s/00000004.chunk
+        ends 2 bpk verify x.b2s
+        says 'chunk 1 in 00000001.chunk: it unpacks to 5760 bytes, expected 20000'
+        says 'chunk 4 in 00000004.chunk: it unpacks to 20000 bytes, expected 5760'
+        bpk cat --bytes 40000:80000 x.b2s | cmp - <(tail -c +40001 a | head -c 40000)
+        refuses 2 'chunk 1 ' bpk cat --bytes 30000:30001 x.b2s
+        refuses 2 'chunk 4 ' bpk write --at 50000 x.b2s patch
+        refuses 2 'chunk 4 ' bpk truncate --bytes 50000 x.b2s
+        ends 2 bpk unpack --fill zero -f -o b x.b2s
+        cat <(head -c 20000 a) <(head -c 20000 /dev/zero) \
+            <(tail -c +40001 a | head -c 40000) <(head -c 5760 /dev/zero) | cmp - b
+    done
+}

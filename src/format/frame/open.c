@@ -12,11 +12,33 @@
 
 /* ---- Raw sizes ---- */
 
+/* Compare the last chunk with its digest, whatever the options say of other chunks: *is_own is
+ * false if another chunk lies in its place, and true without a digest. */
+static int compare_last(struct bpk_frame_reader *r, bool *is_own, struct bpk_err *err)
+{
+	const struct bpk_frame_ranges whole = { 0 };
+	struct bpk_parcel parcel = { .number = r->state.nchunks - 1 };
+	uint8_t digest[BPK_DIGEST_MAX];
+	struct bpk_err why = { 0 };
+
+	*is_own = true;
+	if (!bpk_frame_has_seal(&r->state, parcel.number))
+		return 0;
+	*is_own = bpk_frame_chunk_fetch(r, &parcel, &whole, NULL, &why) == 0 &&
+		  bpk_frame_get_seal(&r->state, parcel.number, digest, &why) == 0 &&
+		  bpk_checksum_check(r->state.digests.checksum,
+				     bpk_view(parcel.packed.data, parcel.packed_size), digest,
+				     &why) == 0;
+	bpk_buf_clear(&parcel.packed);
+	return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+}
+
 /*
  * Find out whether all chunks but the last have one size. A frame that c-blosc2 2.15 appended to
  * after a short chunk has that in its middle ("Chunks"): its last chunk then is longer than the
- * sizes allow. Only the last chunk's header shows this; damage there is reported when it is
- * fetched.
+ * sizes allow. Only the last chunk's header shows this, and the place of each chunk follows from it:
+ * where a digest contradicts that chunk, the frame keeps one size, and a chunk of another size is
+ * reported when it is fetched.
  */
 static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
@@ -24,6 +46,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	uint64_t n = r->state.nchunks, size = (uint64_t)header->chunk_size;
 	struct bpk_frame_found last;
 	struct bpk_err why = { 0 };
+	bool is_own = true;
 
 	r->sizes.last = n == 0 ? 0 : BPK_UNKNOWN;
 	r->sizes.raw = header->raw_size;
@@ -36,11 +59,16 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		r->sizes.last = last.header.raw_size;
 	else if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
-	r->sizes.regular = header->chunk_size > 0 && n == bpk_frame_count(header) &&
-			   (r->sizes.last == BPK_UNKNOWN ||
-			    r->sizes.last == header->raw_size - (n - 1) * size);
-	if (r->sizes.regular)
-		r->sizes.last = header->raw_size - (n - 1) * size;
+	if (header->chunk_size > 0 && n == bpk_frame_count(header)) {
+		uint64_t left = header->raw_size - (n - 1) * size;
+		bool differs = r->sizes.last != BPK_UNKNOWN && r->sizes.last != left;
+
+		if (differs && compare_last(r, &is_own, err) != 0)
+			return -1;
+		r->sizes.regular = !differs || !is_own;
+		if (r->sizes.regular)
+			r->sizes.last = left;
+	}
 	return r->sizes.regular || size == 0 ? 0 : bpk_frame_measure(r, err);
 }
 
