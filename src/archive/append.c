@@ -90,6 +90,7 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 	struct bpk_archive_batch batch = {
 		.name = name,
 		.first = kept_chunks(archive, short_size),
+		.kept = short_size,
 		.packing = packing,
 		.packed = bpk_archive_ident_packed,
 		.packed_arg = archive,

@@ -137,6 +137,7 @@ int bpk_archive_run(struct bpk_archive *archive, const struct bpk_archive_batch 
 		.plan = bpk_plan_cut(batch->raw_size, batch->packing->choice.chunk_size),
 		.packing = batch->packing,
 		.first_sizes = batch->first_sizes,
+		.kept = batch->kept,
 		.first_number = batch->first,
 		.packed = batch->packed,
 		.packed_arg = batch->packed_arg,

@@ -71,7 +71,8 @@ struct bpk_archive_batch {
 	uint64_t raw_size; /* bytes in source; may be unknown */
 	uint64_t first;    /* number of the first chunk */
 	const struct bpk_packing *packing; /* its choice has the size of the chunks */
-	struct bpk_view first_sizes;       /* as in a bpk_flow; so is: */
+	struct bpk_view first_sizes;       /* as in a bpk_flow; so are: */
+	uint64_t kept;
 	int (*packed)(void *arg, const struct bpk_parcel *parcel, struct bpk_err *err);
 	void *packed_arg;
 };

@@ -138,6 +138,9 @@ struct bpk_flow {
 	/* With blocks of variable length: the sizes of the first chunk's blocks, uint32_t each.
 	 * Other blocks have the recipe's block size. */
 	struct bpk_view first_sizes;
+	/* The first kept raw bytes were committed before: a chunk of them loses nothing by the
+	 * recipe's lossy filters, unless these leave its committed bytes as they are. */
+	uint64_t kept;
 	/* The number of the plan's first chunk in the output (append): added to the plan's numbers
 	 * when the writer packs or puts parcels. */
 	uint64_t first_number;

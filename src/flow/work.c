@@ -216,15 +216,51 @@ static int choose(struct bpk_worker *worker, const struct bpk_flow *flow,
 					      raw, parcel->raw_offset, recipe, err);
 }
 
+/* True in *loses if the pipeline changes one of the first kept bytes of raw. Filters clear bits, so
+ * that the other bytes of an item do not matter. */
+static int find_loss(struct bpk_worker *worker, const struct bpk_recipe *recipe,
+		     const struct bpk_buf *raw, size_t kept, bool *loses, struct bpk_err *err)
+{
+	size_t whole = bpk_min_size(raw->size, kept + recipe->typesize - 1);
+	struct bpk_buf *copy = &worker->proof;
+
+	if (bpk_buf_resize(copy, whole, err) != 0)
+		return -1;
+	bpk_copy(copy->data, raw->data, whole);
+	bpk_pipeline_degrade(&recipe->pipeline, recipe->typesize, bpk_span(copy->data, whole));
+	*loses = memcmp(copy->data, raw->data, kept) != 0;
+	return 0;
+}
+
+/* Apply the lossy filters before anything is packed: stored chunks then hold the same bytes as
+ * others, and a proof compares with these. Committed bytes stay as they are. */
+static int degrade(struct bpk_worker *worker, const struct bpk_flow *flow,
+		   struct bpk_recipe *recipe, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t at = parcel->raw_offset;
+	struct bpk_buf *raw = &parcel->raw;
+	bool loses = false;
+
+	if (!bpk_pipeline_is_lossy(&recipe->pipeline))
+		return 0;
+	if (at < flow->kept && find_loss(worker, recipe, raw,
+					 (size_t)bpk_min_u64(flow->kept - at, raw->size), &loses,
+					 err) != 0)
+		return -1;
+	if (loses)
+		recipe->pipeline = bpk_pipeline_exact(&recipe->pipeline);
+	bpk_pipeline_degrade(&recipe->pipeline, recipe->typesize, bpk_span(raw->data, raw->size));
+	return 0;
+}
+
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_recipe recipe,
 		  struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	int rc;
 
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
-	/* stored chunks then hold the same bytes as others, and a proof compares with these */
-	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
-			     bpk_span(parcel->raw.data, parcel->raw.size));
+	if (degrade(worker, flow, &recipe, parcel, err) != 0)
+		return -1;
 	if (bpk_mode_writer_packs(flow))
 		rc = pack_numbered(worker, flow, &recipe, parcel, err);
 	else

@@ -116,3 +116,33 @@ dump_text() {
     bpk pack -vv -o c.blp columns 2>"$err"
     says 'chosen: zstd level [123], .*shuffle'
 }
+
+@test "append --lossy leaves every committed byte as it is, in a short last chunk too" {
+    need_format b2frame
+    data noise 150001 a
+    data noise 70000 b
+    for format in b2frame b2sparse; do
+        for size in 65536 1M; do
+            for options in "-t 8" "-t 8 --seal --identity" "-t 4 --filter int_trunc:-3 --lossy"; do
+                rm -rf x
+                # shellcheck disable=SC2086
+                bpk pack -q -F $format -z $size $options -o x a
+                bpk cat x >was
+                bpk append -q --filter trunc:4,shuffle --lossy x b
+                bpk append -q --filter trunc:3,shuffle --lossy x b
+                bpk verify -q x
+                bpk cat --bytes :150001 x | same - was
+                bpk cat --bytes 150001: x | cmp -s - <(cat b b) && [ $size = 65536 ] &&
+                    die "nothing was lost"
+            done
+        done
+    done
+    # bytes that lost the same before are packed as the others
+    rm -rf x
+    truncate -s 150000 a
+    bpk pack -q -F b2frame -z 64K -t 4 --filter trunc:4,shuffle --lossy -o x a
+    bpk append -q --filter trunc:4,shuffle --lossy x b
+    cat a b >both
+    bpk pack -q -F b2frame -z 64K -t 4 --filter trunc:4,shuffle --lossy -o y both
+    bpk cat y | cmp - <(bpk cat x)
+}
