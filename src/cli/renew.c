@@ -2,26 +2,11 @@
  * convert_work.c and repair.c. */
 #include "cli/renew.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "cli/report.h"
-
-/* False if there is surely no parity file: found out without memory, since the archive is there
- * already, and nothing more may fail that has nothing to do. */
-static bool may_have_side(const char *path)
-{
-	char name[PATH_MAX];
-	struct stat found;
-
-	if ((size_t)snprintf(name, sizeof name, "%s" BPK_PARITY_SUFFIX, path) >= sizeof name)
-		return false;
-	return lstat(name, &found) == 0 || !bpk_is_absent(errno);
-}
 
 /* ---- changes in place ---- */
 
@@ -58,7 +43,7 @@ int bpk_renewal_begin(struct bpk_renewal *renewal, const char *path, bool only_a
 	if (bpk_program->team != NULL || bpk_path_is_url(path) || stat(path, &renewal->before) != 0)
 		return 0;
 	renewal->is_directory = S_ISDIR(renewal->before.st_mode);
-	if (S_ISREG(renewal->before.st_mode) || (renewal->is_directory && may_have_side(path) &&
+	if (S_ISREG(renewal->before.st_mode) || (renewal->is_directory && bpk_side_may_be(path) &&
 						 list_before(path, &renewal->files) == 0))
 		renewal->path = path;
 	return renewal->path != NULL && renewal->is_directory
@@ -205,6 +190,17 @@ static int follow(const struct bpk_renewal *renewal, const struct bpk_parity_fil
 	return rc;
 }
 
+/* True if no file was written: a folder that cannot be written to is not locked for that. */
+static bool is_as_before(const struct bpk_renewal *renewal)
+{
+	struct bpk_parity_files now = { 0 };
+	bool same = list_before(renewal->path, &now) == 0 &&
+		    bpk_parity_files_same(&renewal->files, &now);
+
+	bpk_parity_files_clear(&now);
+	return same;
+}
+
 static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_shared *shared,
 			   struct bpk_side *side, struct bpk_err *err)
 {
@@ -217,8 +213,11 @@ static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_s
 	};
 	struct bpk_parity_files now = { 0 };
 	struct bpk_tree *tree = NULL;
-	int rc = bpk_tree_open(renewal->path, &lock, &tree, err);
+	int rc;
 
+	if (is_as_before(renewal))
+		return 0;
+	rc = bpk_tree_open(renewal->path, &lock, &tree, err);
 	if (rc == 0)
 		rc = list_now(bpk_tree_dir(tree), &now, err);
 	if (rc != 0)
@@ -234,11 +233,16 @@ static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_s
 	return rc;
 }
 
-/* The change itself is committed. */
-static void report_stale(struct bpk_err *err)
+/* The change itself is committed, unless it failed before it wrote: bpk_side_make let a tick pass
+ * after the last change, so that the time of a file tells. */
+static void report_stale(const struct bpk_renewal *renewal, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
+	struct stat now;
 
+	if (!renewal->is_directory && stat(renewal->path, &now) == 0 &&
+	    bpk_is_still(&now, &renewal->before))
+		return;
 	bpk_fail(err, plain.kind, "%s; the change is committed, and the parity is stale now",
 		 plain.text);
 	bpk_report(NULL, err);
@@ -278,7 +282,7 @@ void bpk_renewal_end(struct bpk_renewal *renewal, const struct bpk_shared *share
 			rc = renewal->is_directory ? renew_directory(renewal, shared, &side, &err)
 						   : renew_file(renewal, shared, &side, &err);
 		if (rc != 0)
-			report_stale(&err);
+			report_stale(renewal, &err);
 		bpk_side_clear(&side);
 	}
 	bpk_parity_files_clear(&renewal->files);
@@ -320,7 +324,7 @@ int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned 
 	    bpk_path_is_url(path) || stat(path, &found) != 0 ||
 	    (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)))
 		return 0;
-	if (share == 0 && !may_have_side(path))
+	if (share == 0 && !bpk_side_may_be(path))
 		return 0;
 	if (share == 0 && share_of_old(path, &options.share, err) != 0)
 		return -1;

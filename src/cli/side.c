@@ -3,20 +3,59 @@
 #include "cli/side.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/signal.h"
 
-char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err)
+/* True if path, without slashes at its end, is a link, "." or "..": names that only the file system
+ * turns into that of the archive. */
+static bool is_other_name(const char *path)
 {
-	char *real = NULL, *name;
+	char named[PATH_MAX];
+	size_t size = strlen(path);
+	const char *last;
 	struct stat found;
 
-	if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode))
-		real = realpath(path, NULL);
-	name = bpk_path_beside(real != NULL ? real : path, suffix, err);
-	free(real);
-	return name;
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	if (size >= sizeof named)
+		return false;
+	memcpy(named, path, size);
+	named[size] = '\0';
+	last = strrchr(named, '/');
+	last = last != NULL ? last + 1 : named;
+	return strcmp(last, ".") == 0 || strcmp(last, "..") == 0 ||
+	       (lstat(named, &found) == 0 && S_ISLNK(found.st_mode));
+}
+
+/* The name that side files are named after: path, or real for another name of the archive. */
+static const char *name_of(const char *path, char real[PATH_MAX])
+{
+	return is_other_name(path) && realpath(path, real) != NULL ? real : path;
+}
+
+char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err)
+{
+	char real[PATH_MAX];
+
+	return bpk_path_beside(name_of(path, real), suffix, err);
+}
+
+bool bpk_side_may_be(const char *path)
+{
+	char real[PATH_MAX], name[PATH_MAX];
+	const char *own = name_of(path, real);
+	size_t size = strlen(own);
+	struct stat found;
+
+	while (size > 1 && own[size - 1] == '/')
+		size--;
+	if ((size_t)snprintf(name, sizeof name, "%.*s" BPK_PARITY_SUFFIX, (int)size, own) >=
+	    sizeof name)
+		return false;
+	return lstat(name, &found) == 0 || !bpk_is_absent(errno);
 }
 
 char *bpk_side_name(const char *path, struct bpk_err *err)

@@ -9,10 +9,15 @@
 #include "cli/transfer.h"
 #include "parity/parity.h"
 
-/* The path of the file beside the archive at path, through a link, whose name has the suffix more;
- * and that of its parity file. For free(); NULL with BPK_NO_MEMORY. */
+/* The path of the file beside the archive at path, whose name has the suffix more; and that of its
+ * parity file. A link, "." and ".." stand for the archive that they lead to. For free(); NULL with
+ * BPK_NO_MEMORY. */
 char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err);
 char *bpk_side_name(const char *path, struct bpk_err *err);
+
+/* False if there is surely no parity file: found out without memory, for callers whose archive is
+ * there already, and which must not fail if they have nothing to do. */
+bool bpk_side_may_be(const char *path);
 
 /* "5", "5%" or "2.5%", in hundredths of a percent; false: none of these, or out of range. */
 bool bpk_side_parse(const char *text, unsigned *share);

@@ -172,6 +172,50 @@ current() {
     current a
 }
 
+@test "parity of a directory: whatever name leads to it, the parity file is one, and is renewed" {
+    data field-f32 100000 raw
+    head -c 10004 raw >part
+    part=$PWD/part
+    for format in $formats; do
+        rm -rf a
+        packed $format -z 20000 --parity 20%
+        mkdir -p a/meta
+        ln -sfn a link
+        for name in a/ . ./ link link/ meta/.. ../link; do
+            folder=a
+            case $name in a/ | link*) folder=. ;; esac
+            (cd $folder && quietly bpk append -q $name "$part")
+            quietly bpk verify a
+            (cd $folder && quietly bpk parity -q $name)
+            [ "$(find . -name '*.bpp')" = ./a.bpp ] || die "$format, $name: $(find . -name '*.bpp')"
+        done
+        rmdir a/meta 2>/dev/null || true
+        current a
+    done
+}
+
+@test "parity: a change that is refused in a folder that cannot be written to is not called committed" {
+    # shellcheck disable=SC2317 # called by as_user
+    as_user() { if [ "$(id -u)" -ne 0 ]; then "$@"; else setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; fi; }
+    as_user "$BPK" version >"$out" 2>&1 || skip "another user cannot run bpk, or setpriv is missing"
+    data text 100000 raw
+    chmod 755 .
+    mkdir -m 755 d
+    bpk pack -q --parity 10 -o d/x.blp raw
+    bpk pack -q -F chunked --parity 10 -o d/x.blpd raw
+    : >d/x.blpd/.lock
+    [ "$(id -u)" -ne 0 ] || chown -R 65534 d
+    find d -type d -exec chmod 555 {} +
+    for archive in x.blp x.blpd; do
+        status=0
+        as_user "$BPK" append d/$archive - <raw 2>said || status=$?
+        [ $status -eq 1 ] || die "$archive: status $status"
+        ! grep -q 'committed' said || die "$archive: $(cat said)"
+    done
+    find d -type d -exec chmod 755 {} +
+    bpk verify -q d/x.blp d/x.blpd
+}
+
 @test "parity of a directory: appended files of a large one make a second segment" {
     data field-f32 90000000 raw
     for format in $formats; do
