@@ -243,6 +243,18 @@ int bpk_seal_check(const struct bpk_seal *seal, uint64_t nchunks, bool *sealed, 
 	return 0;
 }
 
+int bpk_seal_next(const struct bpk_seal *seal, uint64_t *generation, struct bpk_err *err)
+{
+	*generation = 0;
+	if (!seal->marked)
+		return 0;
+	if (seal->generation >= INT64_MAX) /* the largest that parse_record takes */
+		return bpk_fail(err, BPK_LIMIT, "its seal has generation %" PRIu64 ", the last one",
+				seal->generation);
+	*generation = seal->generation + 1;
+	return 0;
+}
+
 int bpk_seal_compare(const struct bpk_seal *seal, const uint8_t root[BPK_MERKLE_SIZE],
 		     struct bpk_err *err)
 {

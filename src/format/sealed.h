@@ -209,6 +209,10 @@ int bpk_seal_put(struct bpk_buf *out, uint64_t generation, const uint8_t root[BP
 int bpk_seal_check(const struct bpk_seal *seal, uint64_t nchunks, bool *sealed,
 		   struct bpk_err *err);
 
+/* The generation after that of a seal; 0 for none. Fails with BPK_LIMIT if the record could not be
+ * read any more, as only a forged one can make it. */
+int bpk_seal_next(const struct bpk_seal *seal, uint64_t *generation, struct bpk_err *err);
+
 /* Compare the root with that of the content. Fails with BPK_CORRUPT. */
 int bpk_seal_compare(const struct bpk_seal *seal, const uint8_t root[BPK_MERKLE_SIZE],
 		     struct bpk_err *err);

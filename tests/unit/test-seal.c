@@ -134,11 +134,31 @@ static void test_missing_and_repeated_ones_end_it(void **state)
 	expect(NULL, 3, false);
 }
 
+/* A generation that no reader takes is not written, whoever made the one before. */
+static void test_the_last_generation_is_not_followed(void **state)
+{
+	struct bpk_seal seal = { .marked = true, .recorded = true };
+	uint64_t next = 0;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	seal.generation = INT64_MAX - 1;
+	assert_int_equal(bpk_seal_next(&seal, &next, &err), 0);
+	assert_true(next == INT64_MAX);
+	seal.generation = next;
+	assert_int_equal(bpk_seal_next(&seal, &next, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	seal.marked = false;
+	assert_int_equal(bpk_seal_next(&seal, &next, &err), 0);
+	assert_true(next == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order_gives_one_tree),
 		cmocka_unit_test(test_missing_and_repeated_ones_end_it),
+		cmocka_unit_test(test_the_last_generation_is_not_followed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

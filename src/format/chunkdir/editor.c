@@ -149,6 +149,7 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
 	const struct bpk_seal *seal = &e->set.seal;
+	uint64_t next;
 
 	if (e->seal.generation > 0 || (!seal->marked && !seal->recorded))
 		return 0;
@@ -156,10 +157,11 @@ static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"has a seal, which is not renewed in a store; \"bpk convert URL "
 				"NAME\" makes a local copy");
-	if (bpk_chunkdir_seal_check(e->reader, err) != 0)
+	if (bpk_chunkdir_seal_check(e->reader, err) != 0 ||
+	    bpk_seal_next(seal, &next, err) != 0)
 		return -1;
 	e->seal = (struct bpk_seal_growth){
-		.generation = seal->generation + 1, .base = *seal->tree, .recall = recall, .arg = e
+		.generation = next, .base = *seal->tree, .recall = recall, .arg = e
 	};
 	return 0;
 }

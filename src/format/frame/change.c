@@ -188,9 +188,10 @@ static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 		return -1;
 	if (!seal->marked) /* no program removes the fixed layer */
 		return bpk_seal_check(seal, e->reader->state.nchunks, &sealed, err);
+	if (bpk_seal_next(seal, &next->generation, err) != 0)
+		return -1;
 	next->recall = recall;
 	next->arg = e;
-	next->generation = seal->generation + 1;
 	if (e->reseals)
 		return recall(e, &next->leaves, err);
 	next->base = *seal->tree;
