@@ -449,6 +449,19 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	return 0;
 }
 
+/* Settle a healing that was interrupted, so that it can begin again. */
+static int settle_healing(const struct bpk_verify_args *args, struct bpk_input *in,
+			  struct bpk_err *err)
+{
+	const char *path = in->path;
+
+	if (!args->shared.heal || in->place.is_member || !bpk_place_pending(&in->place) ||
+	    !bpk_heal_settle(path))
+		return 0;
+	bpk_input_close(in);
+	return bpk_input_find(in, path, &args->shared, err);
+}
+
 /* An archive, or an input that should have been one. */
 static void verify_archive(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
 			   struct bpk_err *err)
@@ -460,6 +473,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	struct bpk_damage *damage = &found.damage;
 
 	bpk_damage_init(damage);
+	if (rc == 0)
+		rc = settle_healing(args, in, err);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
