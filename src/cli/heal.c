@@ -156,6 +156,11 @@ static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *w
 	return -1;
 }
 
+static void wait_pace(void *arg, uint64_t size)
+{
+	bpk_pace_wait(arg, size);
+}
+
 static bool is_open(const struct bpk_place *place)
 {
 	return place->source != NULL || place->directory != NULL;
@@ -165,6 +170,17 @@ static bool is_in_change(const struct bpk_place *place)
 {
 	return place->is_directory ? bpk_dir_in_change(place->directory)
 				   : bpk_source_in_change(place->source);
+}
+
+/* Open the parity file of path; its cells are read at the pace of --limit-rate. */
+static int open_side(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
+		     bool *there, struct bpk_err *err)
+{
+	int rc = bpk_side_open(side, path, there, err);
+
+	if (rc == 0 && *there && shared->pace != NULL)
+		bpk_parity_on_read(side->parity, wait_pace, shared->pace);
+	return rc;
 }
 
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
@@ -180,7 +196,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
 	     !(in->place.is_directory && in->format == NULL)))
 		return rc;
-	if (bpk_side_open(&side, in->path, &there, &why) != 0 ||
+	if (open_side(shared, &side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
 		rc = judge_unusable(rc, &side, &why, err);
 	else if (there && rc != 0)
@@ -316,11 +332,12 @@ void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 	free(side);
 }
 
-int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_err *err)
+int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_healed *healed,
+		      struct bpk_err *err)
 {
 	struct bpk_side side;
 	bool there;
-	int rc = bpk_side_open(&side, path, &there, err);
+	int rc = open_side(shared, &side, path, &there, err);
 
 	bpk_signals_start();
 	if (rc == 0) {
@@ -336,13 +353,13 @@ int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_er
 	return rc;
 }
 
-bool bpk_heal_settle(const char *path)
+bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
 {
 	struct bpk_side side;
 	bool there, settled;
 
 	bpk_signals_start();
-	settled = bpk_side_open(&side, path, &there, NULL) == 0 && there &&
+	settled = open_side(shared, &side, path, &there, NULL) == 0 && there &&
 		  check_owner(&side, path, NULL) == 0 &&
 		  (bpk_parity_files(side.parity) != NULL ? bpk_heal_tree_settle(&side, path)
 							 : heal_file(&side, path, NULL, NULL)) == 0;

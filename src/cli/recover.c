@@ -134,7 +134,8 @@ static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, 
 	bpk_signals_start();
 	bpk_input_close(in); /* it is opened in another way */
 	/* the archive of an interrupted healing is damaged */
-	if (!(is_pending && bpk_heal_settle(in->path)) && change_nothing(args, in, any, err) != 0)
+	if (!(is_pending && bpk_heal_settle(&args->shared, in->path)) &&
+	    change_nothing(args, in, any, err) != 0)
 		return bpk_input_subject(in, err);
 	tell(args, in->path, left ? "settled" : "none",
 	     left ? "what was pending is settled" : "no change is pending");

@@ -18,7 +18,6 @@ struct bpk_verify_args {
 	uint64_t since;             /* seconds before now; 0: not given */
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
-	struct bpk_pace *pace;      /* for it, or NULL. No option */
 	char *const *operands;      /* as they were given; none: a list names them. No option */
 	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */

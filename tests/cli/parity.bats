@@ -366,6 +366,21 @@ heal_until() {
     done
 }
 
+@test "verify --limit-rate bounds the bytes that parity is compared with, too" {
+    protected a.blp 200000 50
+    rate=$(stat -c %s a.blp)
+    began=$(date +%s%N)
+    quietly bpk verify --limit-rate $rate a.blp
+    took=$((($(date +%s%N) - began) / 1000000))
+    # the archive once for itself, once for its parity, and that
+    [ $took -ge 2400 ] || die "$took ms"
+    rot a.blp 20000 2000
+    began=$(date +%s%N)
+    ends 0 bpk verify --heal --limit-rate $((2 * rate)) a.blp
+    took=$((($(date +%s%N) - began) / 1000000))
+    [ $took -ge 2900 ] || die "$took ms"
+}
+
 # ---- changes ----
 
 # ARCHIVE: it and its parity are of one state, and a hole heals.
