@@ -35,6 +35,11 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
 
+/* Report a file that is missing, though why says that it should be there. The first 20 have a line
+ * each, and with --json all have an object. */
+void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *path,
+			       const char *why, uint64_t *nmissing);
+
 /* Report an operand in which no archive was found. */
 void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);
 
