@@ -129,8 +129,8 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 	check->path = NULL;
 	if (file == NULL && own.kind != BPK_CHECK_OTHER &&
 	    bpk_verify_roots_have(&rota->roots, own.path) && is_missing(own.path)) {
-		bpk_verify_report_missing(rota->args, own.path,
-					  "it was there at its last check", nmissing);
+		bpk_verify_report_missing(rota->args, own.path, "it was there at its last check",
+					  nmissing);
 		own.gone = true;
 	}
 	/* times that a wrong clock gave would put the check off for long */

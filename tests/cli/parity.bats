@@ -576,6 +576,32 @@ restores_unwritten() {
     done
 }
 
+@test "parity beside a truncate or an append, at any call, never says that the archive is damaged" {
+    need_nth
+    data noise 300000 raw
+    head -c 90000 raw >more
+    for format in blp b2frame chunked b2sparse; do
+        bpk pack -q -F $format -z 20K -o first raw
+        cp -a first a
+        "$nth" -R -o calls "$BPK" parity -T 1 a
+        count=$(wc -l <calls)
+        for ((n = 7; n <= count; n += count / 5)); do
+            # a writer that meets a hold would wait for the reader, which waits for it here
+            for change in "truncate -q --bytes 100000 a" "append -q a more"; do
+                rm -rf a a.bpp && cp -a first a
+                status=0
+                NTH_RUN="timeout 0.3 $BPK $change; :" "$nth" -R -n $n -a run "$BPK" parity -T 1 a >"$out" 2>"$err" || status=$?
+                [ $status -le 1 ] || die "status $status: $format, $change at $n" "$(cat "$err")"
+                [ $status -eq 0 ] || says 'a: changed while it was read$|is being changed'
+                status=0
+                bpk verify -q a 2>"$err" || status=$?
+                [ $status -eq 0 ] || [ $status -eq 3 ] || die "verify $status: $format, $change at $n"
+            done
+        done
+        rm -rf a first a.bpp
+    done
+}
+
 @test "parity that fails or is killed at any call leaves the old file or the new one" {
     need_strace
     protected a.blp 60000 5
