@@ -243,9 +243,9 @@ static int degrade(struct bpk_worker *worker, const struct bpk_flow *flow,
 
 	if (!bpk_pipeline_is_lossy(&recipe->pipeline))
 		return 0;
-	if (at < flow->kept && find_loss(worker, recipe, raw,
-					 (size_t)bpk_min_u64(flow->kept - at, raw->size), &loses,
-					 err) != 0)
+	if (at < flow->kept &&
+	    find_loss(worker, recipe, raw, (size_t)bpk_min_u64(flow->kept - at, raw->size), &loses,
+		      err) != 0)
 		return -1;
 	if (loses)
 		recipe->pipeline = bpk_pipeline_exact(&recipe->pipeline);

@@ -139,8 +139,8 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	bool tail;
 
 	if (open_reader(e, err) != 0 || bpk_bloscpack_seal_check(e->reader, err) != 0 ||
-	    bpk_seal_next(&e->reader->seal, &next, err) != 0 ||
-	    bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
+	    bpk_seal_next(&e->reader->seal, &next, err) != 0 || bpk_bloscpack_survey(e, err) != 0 ||
+	    check_end(e, err) != 0)
 		return -1;
 	tail = bpk_source_size(e->place.source) > e->ends.all;
 	bpk_edit_set_end(e->edit, e->ends.all);

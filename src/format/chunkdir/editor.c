@@ -145,6 +145,12 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 	return bpk_chunkdir_seal_walk(e->reader, all, err);
 }
 
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	return bpk_chunkdir_seal_find(((struct bpk_chunkdir_editor *)arg)->reader, number, leaf,
+				      err);
+}
+
 /* Before a change: continue the seal, which must be right. */
 static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
@@ -157,11 +163,14 @@ static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"has a seal, which is not renewed in a store; \"bpk convert URL "
 				"NAME\" makes a local copy");
-	if (bpk_chunkdir_seal_check(e->reader, err) != 0 ||
-	    bpk_seal_next(seal, &next, err) != 0)
+	if (bpk_chunkdir_seal_check(e->reader, err) != 0 || bpk_seal_next(seal, &next, err) != 0)
 		return -1;
 	e->seal = (struct bpk_seal_growth){
-		.generation = next, .base = *seal->tree, .recall = recall, .arg = e
+		.generation = next,
+		.base = *seal->tree,
+		.recall = recall,
+		.find = find_leaf,
+		.arg = e,
 	};
 	return 0;
 }

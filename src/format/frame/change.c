@@ -177,6 +177,11 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 	return bpk_frame_seal_walk(e->reader, !e->reseals, all, err);
 }
 
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	return bpk_frame_seal_find(((struct bpk_frame_editor *)arg)->reader, number, leaf, err);
+}
+
 /* Continue the seal: by the tree alone, or after another program's changes by all chunks. */
 static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 {
@@ -191,6 +196,7 @@ static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 	if (bpk_seal_next(seal, &next->generation, err) != 0)
 		return -1;
 	next->recall = recall;
+	next->find = find_leaf;
 	next->arg = e;
 	if (e->reseals)
 		return recall(e, &next->leaves, err);
