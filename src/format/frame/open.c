@@ -36,9 +36,9 @@ static int compare_last(struct bpk_frame_reader *r, bool *is_own, struct bpk_err
 /*
  * Find out whether all chunks but the last have one size. A frame that c-blosc2 2.15 appended to
  * after a short chunk has that in its middle ("Chunks"): its last chunk then is longer than the
- * sizes allow. Only the last chunk's header shows this, and the place of each chunk follows from it:
- * where a digest contradicts that chunk, the frame keeps one size, and a chunk of another size is
- * reported when it is fetched.
+ * sizes allow. Only the last chunk's header shows this, and the place of each chunk follows from
+ * it: where a digest contradicts that chunk, the frame keeps one size, and a chunk of another size
+ * is reported when it is fetched.
  */
 static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
