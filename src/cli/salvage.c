@@ -340,17 +340,22 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 	*err = *damage;
 }
 
-/* True if it was opened, and its chunks can be searched for. */
-static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
+/* *opened: it was opened, and its chunks can be searched for. Fails without memory only. */
+static int open_job(struct bpk_salvage_job *job, const char *path, bool applies, bool *opened,
+		    struct bpk_err *err)
 {
 	bool heals =
 		applies && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
+	struct bpk_err why = { 0 };
 
-	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
-	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
-		return false;
+	*opened = false;
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
+		return 0;
+	if (bpk_input_look(&job->in, path, job->shared->format, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 	job->format = bpk_salvage_format(&job->in);
-	return job->format != NULL && !(heals && bpk_side_has(path));
+	*opened = job->format != NULL && !(heals && bpk_side_has(path));
+	return 0;
 }
 
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
@@ -362,17 +367,24 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		.from = from,
 		.found = { .guesses = guesses },
 	};
-	enum need need = UNREAD;
 	struct bpk_err damage = { 0 }, err = { 0 };
+	enum need need = UNREAD;
+	bool opened, failed;
 
-	if (open_job(&job, path, applies))
+	failed = open_job(&job, path, applies, &opened, &damage) != 0;
+	if (opened)
 		need = need_of(job.shared, &job.in, applies, &damage);
-	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
+	/* what follows would pass a file that could not be read */
+	failed = failed || (need == UNREAD && damage.kind == BPK_NO_MEMORY) ||
+		 (need == UNREAD && !applies && damage.kind == BPK_FAILED);
+	if (failed)
+		bpk_report(NULL, &damage);
+	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies)
 			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
 	} else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	bpk_salvage_job_clear(&job);
-	return need == DAMAGED || (need == WHOLE && applies);
+	return failed || need == DAMAGED || (need == WHOLE && applies);
 }
