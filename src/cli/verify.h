@@ -18,7 +18,6 @@ struct bpk_verify_args {
 	uint64_t since;             /* seconds before now; 0: not given */
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
-	struct bpk_pace *pace;      /* for it, or NULL. No option */
 	char *const *operands;      /* as they were given; none: a list names them. No option */
 	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
@@ -35,6 +34,11 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Report a file that is missing, though why says that it should be there. The first 20 have a line
+ * each, and with --json all have an object. */
+void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *path,
+			       const char *why, uint64_t *nmissing);
 
 /* Report an operand in which no archive was found. */
 void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);

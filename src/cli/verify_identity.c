@@ -39,7 +39,7 @@ static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
 		      struct bpk_err *err)
 {
 	const struct bpk_digest_options options = { .limits = bpk_shared_limits(&args->shared),
-						    .pace = args->pace };
+						    .pace = args->shared.pace };
 	struct bpk_ident found = { .level = recorded->level, .most = UINT64_MAX };
 	int rc = bpk_input_identity(in, &options, &found, err);
 

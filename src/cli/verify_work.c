@@ -88,7 +88,7 @@ static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer
 		.check = true,
 		.decode = !args->quick,
 		.damage = damage,
-		.pace = args->pace,
+		.pace = args->shared.pace,
 	};
 	int rc = bpk_transfer_run(transfer, &flow, err);
 
@@ -442,11 +442,24 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
-	if (bpk_heal_in_place(transfer->in->path, &healed, err) != 0 ||
+	if (bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0 ||
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
 	return 0;
+}
+
+/* Settle a healing that was interrupted, so that it can begin again. */
+static int settle_healing(const struct bpk_verify_args *args, struct bpk_input *in,
+			  struct bpk_err *err)
+{
+	const char *path = in->path;
+
+	if (!args->shared.heal || in->place.is_member || !bpk_place_pending(&in->place) ||
+	    !bpk_heal_settle(&args->shared, path))
+		return 0;
+	bpk_input_close(in);
+	return bpk_input_find(in, path, &args->shared, err);
 }
 
 /* An archive, or an input that should have been one. */
@@ -460,6 +473,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	struct bpk_damage *damage = &found.damage;
 
 	bpk_damage_init(damage);
+	if (rc == 0)
+		rc = settle_healing(args, in, err);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);

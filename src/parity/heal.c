@@ -74,8 +74,8 @@ static int read_good(const struct heal *h, unsigned row, uint8_t *cell, struct b
 	memset(cell, 0, s->cell);
 	if (number >= s->cells || is_lost(h, row))
 		return 0;
-	return bpk_parity_read(h->archive, s->start + number * s->cell,
-			       bpk_span(cell, bpk_cell_size(s, number)), err);
+	return bpk_side_read(h->parity, h->archive, s->start + number * s->cell,
+			     bpk_span(cell, bpk_cell_size(s, number)), err);
 }
 
 static int subtract_good(struct heal *h, struct bpk_err *err)
@@ -85,9 +85,9 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 	int rc = init_code(h, &code, err);
 
 	for (unsigned j = 0; rc == 0 && j < h->n; j++)
-		rc = bpk_parity_read(h->parity->source,
-				     bpk_side_offset(s, h->found.good_j[j], h->group),
-				     bpk_span(h->rest[j], s->cell), err);
+		rc = bpk_side_read(h->parity, h->parity->source,
+				   bpk_side_offset(s, h->found.good_j[j], h->group),
+				   bpk_span(h->rest[j], s->cell), err);
 	for (unsigned row = 0, count; rc == 0 && row < s->k; row += count) {
 		const uint8_t *cells[BPK_CODE_TOGETHER];
 

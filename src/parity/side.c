@@ -52,6 +52,22 @@ int bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span 
 	return rc;
 }
 
+void bpk_parity_on_read(struct bpk_parity *parity, bpk_parity_wait_fn *wait, void *arg)
+{
+	parity->wait = wait;
+	parity->wait_arg = arg;
+}
+
+int bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
+		  struct bpk_span out, struct bpk_err *err)
+{
+	if (bpk_parity_read(source, offset, out, err) != 0)
+		return -1;
+	if (parity->wait != NULL)
+		parity->wait(parity->wait_arg, out.size);
+	return 0;
+}
+
 /* ---- pages ---- */
 
 static uint64_t count_pages(uint64_t tables)
