@@ -29,8 +29,8 @@ struct row {
 	bool threads; /* the order of its calls depends on timing */
 	bool damaged; /* its input is damaged, which it reports ... */
 	int status;   /* ... with this status */
-	/* parity is beside its input: a read that fails may be damage that this restores */
-	bool parity;
+	/* a read that fails may be damage, which parity or another copy restores */
+	bool spare;
 	bool careless; /* the careless program replaces bpk */
 };
 
