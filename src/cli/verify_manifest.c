@@ -171,8 +171,8 @@ static void note_unread(void *arg, const struct bpk_err *err)
 	*latest = INT64_MAX;
 }
 
-/* Files without a time count as changed: those of URLs, missing ones, and directories that cannot be
- * read. */
+/* Files without a time count as changed: those of URLs, missing ones, and directories that cannot
+ * be read. */
 static bool is_changed(const char *path, time_t since)
 {
 	struct stat found;
