@@ -17,7 +17,8 @@ struct bpk_salvage_job {
 	enum bpk_fill fill;
 	uint64_t lost; /* chunks */
 	uint64_t guessed;
-	bool loses_ident;           /* the identity that was recorded is not that of the result */
+	bool proves_ident;          /* the identity that was recorded is that of the content */
+	bool loses_ident;           /* or it is not that of the result */
 	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;
@@ -52,7 +53,22 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* True if it is not the array that the old one was, since chunks are left out. */
+/* Raw bytes of the archive, as far as chunks tell. */
+static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	return found->nchunks == 0
+		       ? 0
+		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
+}
+
+/* Compare the identity that the archive records with the content: with the raw data if they are
+ * open, or else with the chunks, of which none is lost. Sets proves_ident. */
+int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* True if it is not the array that the old one was, since chunks are left out, or lost with their
+ * number. */
 bool bpk_salvage_loses_array(const struct bpk_salvage_job *job);
 
 #endif

@@ -6,14 +6,6 @@
 
 #include "cli/signal.h"
 
-bool bpk_salvage_loses_array(const struct bpk_salvage_job *job)
-{
-	const struct bpk_info *like = job->found.like;
-
-	return job->fill == BPK_FILL_SKIP && job->lost > 0 &&
-	       (job->found.shaped || (like != NULL && like->array.type != NULL));
-}
-
 /* ---- raw data ---- */
 
 /* Bring the raw bytes of a chunk into the parcel. */
@@ -163,15 +155,21 @@ static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
 		if (last->number + 1 != found->nchunks || !last->intact)
 			last_size = found->chunk_size;
 	}
-	info->stored_size = BPK_UNKNOWN;
-	info->seal = (struct bpk_seal_info){ 0 };
 	info->raw_size = (count - 1) * found->chunk_size + last_size;
 	info->chunks.count = count;
 	info->chunks.size = found->chunk_size;
 	info->chunks.last_size = last_size;
-	info->chunks.checksum = found->checksum;
-	if (info->chunks.typesize == 0)
-		info->chunks.typesize = found->typesize;
+}
+
+bool bpk_salvage_loses_array(const struct bpk_salvage_job *job)
+{
+	const struct bpk_info *like = job->found.like;
+	bool is_array = like != NULL && like->array.type != NULL;
+	struct bpk_info info = { 0 };
+
+	set_sizes(job, &info);
+	return (job->fill == BPK_FILL_SKIP && job->lost > 0 && (job->found.shaped || is_array)) ||
+	       (is_array && like->array.type->size != info.raw_size);
 }
 
 /* An array that loses chunks becomes plain bytes. */
@@ -190,9 +188,23 @@ static int drop_array(struct bpk_salvage_job *job, struct bpk_info *info, struct
 	return 0;
 }
 
-/* The content is no longer that of the record. */
-static int drop_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+/* True if the content is that of the array by the digests of all chunks. */
+static bool is_same_array(const struct bpk_salvage_job *job)
 {
+	const struct bpk_salvage *found = &job->found;
+
+	return found->shaped && found->numbered && found->counted && job->lost == 0;
+}
+
+/* Leave the record of an identity out unless it is that of the content. */
+static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+		return 0;
+	if (!job->proves_ident && bpk_salvage_prove(job, err) != 0)
+		return -1;
+	if (job->proves_ident || is_same_array(job))
+		return 0;
 	job->loses_ident = true;
 	return bpk_ident_leave_out(info, &job->less, err);
 }
@@ -208,9 +220,12 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	if (bpk_salvage_loses_array(job) && drop_array(job, info, err) != 0)
 		return -1;
 	set_sizes(job, info);
-	return job->lost > 0 && info->metadata.given && bpk_ident_is_named(info->metadata.text)
-		       ? drop_ident(job, info, err)
-		       : 0;
+	info->stored_size = BPK_UNKNOWN;
+	info->seal = (struct bpk_seal_info){ 0 };
+	info->chunks.checksum = found->checksum;
+	if (info->chunks.typesize == 0)
+		info->chunks.typesize = found->typesize;
+	return settle_ident(job, info, err);
 }
 
 static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
@@ -228,11 +243,11 @@ static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
 /* The layout of the old archive, if the format writes it; or NULL. */
 static const char *layout_of(const struct bpk_salvage_job *job)
 {
-	const struct bpk_info *like = job->found.like;
+	const char *variant = job->found.like != NULL ? job->found.like->variant : NULL;
 	const char *const *layouts = job->format->layouts;
 
-	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && like != NULL; i++)
-		if (strcasecmp(layouts[i], like->variant) == 0)
+	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && variant != NULL; i++)
+		if (strcasecmp(layouts[i], variant) == 0)
 			return layouts[i];
 	return NULL;
 }

@@ -47,8 +47,9 @@ struct bpk_salvage {
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
-	bool lacks_metadata; /* the archive has some, which are not among the parts below */
-	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
+	/* If not counted: in words, why numbers are not certain; or NULL. */
+	const char *unplaced;
+	size_t nothers; /* intact chunks of another size, as of an archive inside the data */
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
 	 * Borrowed from parts; NULL: none. */

@@ -39,6 +39,7 @@ struct bpk_frame_left {
 
 	/* for info */
 	struct bpk_layer *list;
+	struct bpk_buf text;
 	struct bpk_info info;
 };
 
@@ -50,6 +51,16 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
  * packed layers are among them, and are dropped. */
 int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 			struct bpk_salvage *found, struct bpk_err *err);
+
+/* The same for the header alone, which ends before offset end, once the trailer was looked for. */
+int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
+			       struct bpk_err *err);
+
+/* Damage was found, and the search goes on; not without memory. */
+static inline int bpk_frame_left_go_on(const struct bpk_err *why, struct bpk_err *err)
+{
+	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
+}
 
 /* The same for the index alone, once trailer and header were looked for. */
 int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left,
