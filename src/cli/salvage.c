@@ -259,27 +259,33 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	return bpk_input_subject(&job->in, err);
 }
 
-/* Open the raw data, which must be those of the archive as far as sizes tell. */
+/* The raw data must be those of the archive as far as sizes tell. */
+static int check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
+
+	if (bpk_source_size(job->raw) == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
 static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	uint64_t size;
+	const struct bpk_salvage *found = &job->found;
 
-	if (!job->found.counted || job->found.shaped) {
+	if (!found->counted || (found->shaped && found->gather == NULL)) {
 		bpk_fail(err, BPK_CORRUPT,
-			 job->found.shaped ? "its chunks have several dimensions, as --from does "
-					     "not cut them"
-					   : "the places of its chunks are not certain, as --from "
-					     "needs them");
+			 found->counted ? "the shape of its array is damaged, as --from needs it"
+					: "the places of its chunks are not certain, as --from "
+					  "needs them");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
 		return bpk_err_subject(err, "%s", job->from);
-	size = bpk_source_size(job->raw);
-	if (size == bpk_salvage_raw_size(job))
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has",
-		 bpk_salvage_raw_size(job), bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
+	return check_raw(job, err);
 }
 
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)

@@ -12,12 +12,18 @@
 static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 		    struct bpk_err *err)
 {
+	const struct bpk_salvage *found = &job->found;
 	struct bpk_buf *raw = &job->parcel.raw;
-	size_t got = 0;
+	size_t got = size;
+	int rc = bpk_buf_resize(raw, size, err);
 
-	if (bpk_buf_resize(raw, size, err) != 0 ||
-	    bpk_source_read_at(job->raw, number * job->found.chunk_size,
-			       bpk_span(raw->data, raw->size), &got, err) != 0)
+	if (rc == 0 && found->gather != NULL)
+		rc = found->gather(found->parts, job->raw, number, bpk_span(raw->data, raw->size),
+				   err);
+	else if (rc == 0)
+		rc = bpk_source_read_at(job->raw, number * found->chunk_size,
+					bpk_span(raw->data, raw->size), &got, err);
+	if (rc != 0)
 		return bpk_err_subject(err, "%s", job->from);
 	if (got == size)
 		return 0;
@@ -44,6 +50,10 @@ static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *save
 		job->recipe = bpk_recipe_like(&header);
 		job->has_recipe = true;
 	}
+	if (job->found.clear_padding != NULL &&
+	    job->found.clear_padding(job->found.parts, saved->number,
+				     bpk_span(job->proof.data, job->proof.size), err) != 0)
+		return -1;
 	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
 		return 0;
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
@@ -237,6 +247,7 @@ static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
 		.level = 1,
 		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
 		.extended = job->format->extended_chunks,
+		.block_size = job->found.block_size,
 	};
 }
 

@@ -12,6 +12,7 @@
 
 struct bpk_info;
 struct bpk_place;
+struct bpk_source;
 
 /* A chunk that was found, or the place of one that is damaged. */
 struct bpk_saved {
@@ -56,7 +57,19 @@ struct bpk_salvage {
 	const struct bpk_info *like;
 	void *parts; /* the format's own, for release */
 	void (*release)(void *parts);
-	bool shaped;          /* the archive is an array whose shape needs every chunk */
+
+	/* The archive is an array in chunks of several dimensions, whose shape needs every one. */
+	bool shaped;
+	/* Of such an array, if its shape is intact; else NULL: bring the raw bytes of a chunk out of
+	 * a file of array_size bytes in C order. Padding is 0; the second call makes that of any
+	 * chunk 0. Blocks of its chunks have block_size bytes. */
+	int (*gather)(void *parts, struct bpk_source *raw, uint64_t number, struct bpk_span chunk,
+		      struct bpk_err *err);
+	int (*clear_padding)(void *parts, uint64_t number, struct bpk_span chunk,
+			     struct bpk_err *err);
+	uint64_t array_size;
+	uint32_t block_size;
+
 	struct bpk_buf doubt; /* in words: the other parts that are lost or uncertain */
 };
 

@@ -37,6 +37,10 @@ struct bpk_frame_left {
 	struct bpk_buf entries; /* in host order; empty: no index */
 	uint64_t nchunks;       /* of entries or digests; 0: unknown */
 
+	/* of an array in chunks of several dimensions; else NULL */
+	struct bpk_frame_nd *nd;
+	struct bpk_buf run; /* of its raw data */
+
 	/* for info */
 	struct bpk_layer *list;
 	struct bpk_buf text;
@@ -71,6 +75,10 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			struct bpk_err *err);
 void bpk_frame_left_free(void *left);
+
+/* Describe the array in salvage, which has the chunks, if the header has one. */
+int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *salvage,
+			     struct bpk_err *err);
 
 /* ---- Chunks by number ---- */
 

@@ -278,6 +278,10 @@ void bpk_frame_left_free(void *parts)
 	bpk_frame_digests_clear(&left->digests);
 	bpk_buf_clear(&left->entries);
 	bpk_buf_clear(&left->text);
+	bpk_buf_clear(&left->run);
+	if (left->nd != NULL)
+		bpk_frame_nd_clear(left->nd);
+	free(left->nd);
 	free(left->list);
 	free(left);
 }
@@ -366,8 +370,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 		info->chunks.typesize = left->header.typesize;
 		salvage->typesize = left->header.typesize;
 	}
-	salvage->shaped = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
-			  bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL;
 	salvage->like = info;
-	return add_doubts(left, salvage, err);
+	return bpk_frame_left_set_array(left, salvage, err) != 0 ? -1
+								 : add_doubts(left, salvage, err);
 }
