@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/heal.h"
 #include "cli/report.h"
@@ -94,17 +95,20 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the map ---- */
 
-/* Ranges of raw bytes; of chunks where an array's are not in its order. */
+/* Ranges of raw bytes; of chunks where an array's are not in its order, or sizes before them are
+ * unknown. */
 static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, const char *state)
 {
-	bool shaped = job->found.shaped;
-	uint64_t size = shaped ? 1 : job->found.chunk_size;
+	uint64_t start = bpk_salvage_start(job, first);
 	uint64_t stop =
-		end == job->found.nchunks && !shaped ? bpk_salvage_raw_size(job) : end * size;
+		end == job->found.nchunks ? bpk_salvage_raw_size(job) : bpk_salvage_start(job, end);
+	bool placed = start != BPK_UNKNOWN && stop != BPK_UNKNOWN;
+	bool by_number = job->found.shaped || !placed;
 
 	if (first < end && !job->shared->json)
-		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
-		       shaped ? "chunks" : "raw bytes", first * size, stop, state);
+		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
+		       by_number ? "chunks" : "raw bytes", by_number ? first : start,
+		       by_number ? end : stop, state, placed ? "" : ", at unknown raw bytes");
 }
 
 /* Print runs of lost chunks, guessed and intact ones; JSON has the status alone. */
@@ -265,6 +269,12 @@ static int check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	const struct bpk_salvage *found = &job->found;
 	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
 
+	for (uint64_t n = 0; n < found->nchunks; n++)
+		if (bpk_salvage_size(job, n) == BPK_UNKNOWN) {
+			bpk_fail(err, BPK_CORRUPT,
+				 "lost chunks have unknown sizes, as --from needs them");
+			return bpk_input_subject(&job->in, err);
+		}
 	if (bpk_source_size(job->raw) == size)
 		return 0;
 	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
@@ -297,7 +307,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
-	if (settle_ident(job, err) != 0 || settle_order(job, err) != 0)
+	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
+	    settle_order(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {
@@ -338,6 +349,7 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 	bpk_buf_clear(&job->proof);
 	bpk_buf_clear(&job->text);
 	bpk_ident_less_clear(&job->less);
+	free(job->starts);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
 	bpk_merge_close(job->merge);

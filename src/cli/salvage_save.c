@@ -21,7 +21,7 @@ static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 		rc = found->gather(found->parts, job->raw, number, bpk_span(raw->data, raw->size),
 				   err);
 	else if (rc == 0)
-		rc = bpk_source_read_at(job->raw, number * found->chunk_size,
+		rc = bpk_source_read_at(job->raw, bpk_salvage_start(job, number),
 					bpk_span(raw->data, raw->size), &got, err);
 	if (rc != 0)
 		return bpk_err_subject(err, "%s", job->from);
@@ -113,6 +113,9 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 {
 	struct bpk_parcel *parcel = &job->parcel;
 
+	if (size == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_CORRUPT,
+				"lost chunks have unknown sizes; --fill skip leaves them out");
 	if (job->raw == NULL && job->format->extended_chunks)
 		return put_zeros(job, size, err);
 	if (check_size(job, size, err) != 0 ||
@@ -136,7 +139,6 @@ static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
 	size_t next = 0;
 
 	for (uint64_t number = 0; number < found->nchunks; number++) {
-		bool last = number + 1 == found->nchunks;
 		const struct bpk_saved *saved = NULL;
 
 		while (next < found->count && found->all[next].number <= number)
@@ -145,12 +147,32 @@ static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
 			if (copy_chunk(job, saved, err) != 0)
 				return -1;
 		} else if (job->fill != BPK_FILL_SKIP &&
-			   put_packed(job, number, last ? found->last_size : found->chunk_size,
-				      err) != 0) {
+			   put_packed(job, number, bpk_salvage_size(job, number), err) != 0) {
 			return -1;
 		}
 	}
 	return 0;
+}
+
+/* Raw bytes of the intact chunks. */
+static uint64_t sum_intact(const struct bpk_salvage *found)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		sum += found->all[i].intact ? found->all[i].raw_size : 0;
+	return sum;
+}
+
+/* The writer finds sizes that differ. */
+static void set_uneven(const struct bpk_salvage_job *job, struct bpk_info *info)
+{
+	bool skips = job->fill == BPK_FILL_SKIP;
+
+	info->raw_size = skips ? sum_intact(&job->found) : bpk_salvage_raw_size(job);
+	info->chunks.count = job->found.nchunks - (skips ? job->lost : 0);
+	info->chunks.size = BPK_UNKNOWN;
+	info->chunks.last_size = BPK_UNKNOWN;
 }
 
 /* Sizes of the new archive: without lost chunks, if these are left out. */
@@ -160,6 +182,10 @@ static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
 	const struct bpk_saved *last = &found->all[found->count - 1];
 	uint64_t count = found->nchunks, last_size = found->last_size;
 
+	if (found->uneven) {
+		set_uneven(job, info);
+		return;
+	}
 	if (job->fill == BPK_FILL_SKIP) {
 		count -= job->lost;
 		if (last->number + 1 != found->nchunks || !last->intact)

@@ -41,6 +41,8 @@ struct bpk_salvage {
 	unsigned seal_size;                  /* bytes of a digest behind each chunk in the file */
 	unsigned typesize;
 	uint32_t chunk_size; /* raw bytes of every chunk but the last */
+	bool uneven;         /* chunks differ in size, and chunk_size and last_size are not used */
+	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
 	bool proven;         /* chunks were tested by digests, and not unpacked alone */
@@ -96,6 +98,10 @@ int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bp
 /* Set chunk_size: the raw size of most intact chunks; of sizes that are as frequent the larger
  * one. */
 int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err);
+
+/* True if the intact chunks are of too many sizes for an archive with chunks of chunk_size bytes:
+ * half of them, without the last, have another. */
+bool bpk_salvage_is_uneven(const struct bpk_salvage *salvage);
 
 /* Drop the chunks of other sizes, found in a file of size bytes. Only the last chunk may be
  * shorter, and none may be longer. */

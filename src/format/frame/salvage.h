@@ -82,6 +82,9 @@ int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *sa
 
 /* ---- Chunks by number ---- */
 
+/* True if its chunks differ in size: by the header, or without one by those that were found. */
+bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bpk_salvage *found);
+
 /* Raw bytes of chunk number; unknown if no part has them. */
 uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number);
 
