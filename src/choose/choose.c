@@ -63,11 +63,10 @@ static void set_group_runs(struct bpk_chooser *c)
 	const struct bpk_views *pieces = &c->sample.pieces;
 
 	set_views(c, (struct bpk_views){ .count = pieces->count, .ngroups = pieces->ngroups });
-	for (size_t g = 0; g < pieces->count && !c->race.failed; g++) {
-		c->runs.weights[g] = pieces->weights[g];
+	memcpy(c->runs.weights, pieces->weights, sizeof c->runs.weights);
+	for (size_t g = 0; g < pieces->count && !c->race.failed; g++)
 		c->race.failed = bpk_sample_around(&c->sample, c->source, g, SHORT_RUN,
 						   &c->bytes[g], &c->runs.all[g], c->race.err) != 0;
-	}
 }
 
 /* ---- Contests ---- */

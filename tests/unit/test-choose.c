@@ -490,6 +490,58 @@ static void test_choosing_peeks_into_pipes(void **state)
 	bpk_buf_clear(&of_memory.why);
 }
 
+/* Bytes in memory whose reads fail from a number on. */
+struct failing {
+	struct bpk_view bytes;
+	unsigned reads, good;
+};
+
+static int read_failing(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			struct bpk_err *err)
+{
+	struct failing *f = arg;
+
+	if (f->reads++ >= f->good)
+		return bpk_fail(err, BPK_FAILED, "a bad sector");
+	*got = bpk_min_size(out.size, f->bytes.size - (size_t)offset);
+	memcpy(out.data, f->bytes.data + offset, *got);
+	return 0;
+}
+
+/* Choose for bytes in which the reads after the first good ones fail. */
+static int choose_failing(struct bpk_view bytes, unsigned good)
+{
+	static const struct bpk_source_ops ops = { .read_at = read_failing, .positional = true };
+	struct failing failing = { .bytes = bytes, .good = good };
+	struct bpk_choice choice = { 0 };
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	int rc;
+
+	assert_int_equal(bpk_source_of(&ops, &failing, bytes.size, &source, &err), 0);
+	rc = bpk_choose(source, bytes.size, &no_wishes, &choice, &err);
+	assert_true(rc == 0 || strstr(err.text, "a bad sector") != NULL);
+	bpk_buf_clear(&choice.why);
+	bpk_source_close(source);
+	return rc;
+}
+
+/* Regions of two kinds are read again one by one, for runs of each. */
+static void test_choosing_fails_where_a_read_fails(void **state)
+{
+	enum { SIZE = 3 << 20 };
+	uint8_t *bytes = malloc(SIZE);
+	unsigned good = 0;
+
+	(void)state;
+	make_data(MADE_F64, bytes, SIZE / 2);
+	make_data(MADE_RECORDS, bytes + SIZE / 2, SIZE / 2);
+	while (choose_failing(bpk_view(bytes, SIZE), good) != 0)
+		good++;
+	assert_true(good > 2);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_a_chunk_tells_its_recipe),
 		cmocka_unit_test(test_choosing_needs_little_to_go_on),
 		cmocka_unit_test(test_choosing_peeks_into_pipes),
+		cmocka_unit_test(test_choosing_fails_where_a_read_fails),
 	};
 
 	return UNIT_RUN(tests);
