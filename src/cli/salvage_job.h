@@ -16,8 +16,8 @@ struct bpk_salvage_job {
 	struct bpk_salvage found;
 	enum bpk_fill fill;
 	uint64_t lost; /* chunks */
-	/* Of an uneven archive: the raw offset of each chunk, and the end; unknown behind a lost one
-	 * whose size does not follow from the whole. Else NULL. */
+	/* Of an uneven archive: the raw offset of each chunk, and the end; unknown behind a lost
+	 * one whose size does not follow from the whole. Else NULL. */
 	uint64_t *starts;
 	uint64_t guessed;
 	bool proves_ident;          /* the identity that was recorded is that of the content */

@@ -62,8 +62,8 @@ struct bpk_salvage {
 
 	/* The archive is an array in chunks of several dimensions, whose shape needs every one. */
 	bool shaped;
-	/* Of such an array, if its shape is intact; else NULL: bring the raw bytes of a chunk out of
-	 * a file of array_size bytes in C order. Padding is 0; the second call makes that of any
+	/* Of such an array, if its shape is intact; else NULL: bring the raw bytes of a chunk out
+	 * of a file of array_size bytes in C order. Padding is 0; the second call makes that of any
 	 * chunk 0. Blocks of its chunks have block_size bytes. */
 	int (*gather)(void *parts, struct bpk_source *raw, uint64_t number, struct bpk_span chunk,
 		      struct bpk_err *err);
