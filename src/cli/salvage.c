@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/heal.h"
 #include "cli/report.h"
@@ -94,25 +95,20 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the map ---- */
 
-static uint64_t raw_size_of(const struct bpk_salvage_job *job)
-{
-	const struct bpk_salvage *found = &job->found;
-
-	return found->nchunks == 0
-		       ? 0
-		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
-}
-
-/* Ranges of raw bytes; of chunks where an array's are not in its order. */
+/* Ranges of raw bytes; of chunks where an array's are not in its order, or sizes before them are
+ * unknown. */
 static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, const char *state)
 {
-	bool shaped = job->found.shaped;
-	uint64_t size = shaped ? 1 : job->found.chunk_size;
-	uint64_t stop = end == job->found.nchunks && !shaped ? raw_size_of(job) : end * size;
+	uint64_t start = bpk_salvage_start(job, first);
+	uint64_t stop =
+		end == job->found.nchunks ? bpk_salvage_raw_size(job) : bpk_salvage_start(job, end);
+	bool placed = start != BPK_UNKNOWN && stop != BPK_UNKNOWN;
+	bool by_number = job->found.shaped || !placed;
 
 	if (first < end && !job->shared->json)
-		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
-		       shaped ? "chunks" : "raw bytes", first * size, stop, state);
+		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
+		       by_number ? "chunks" : "raw bytes", by_number ? first : start,
+		       by_number ? end : stop, state, placed ? "" : ", at unknown raw bytes");
 }
 
 /* Print runs of lost chunks, guessed and intact ones; JSON has the status alone. */
@@ -172,6 +168,22 @@ static int test_seal(const struct bpk_input *in, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* A record of the content's identity, which only reading proves, tells more than any number. */
+static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+
+	if (job->is_whole || job->from != NULL || job->lost > 0 || found->numbered)
+		return 0;
+	if (bpk_salvage_prove(job, err) != 0)
+		return -1;
+	if (job->proves_ident) {
+		found->counted = true;
+		found->disordered = false;
+	}
+	return 0;
+}
+
 /*
  * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
  * those over all of them tell. Raw data that are compared tell more.
@@ -182,7 +194,11 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 	char line[sizeof why.text + 64];
 
-	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted)
+	if (!found->counted && found->unplaced != NULL &&
+	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
+		return -1;
+	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
+	    job->proves_ident)
 		return 0;
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -247,27 +263,39 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	return bpk_input_subject(&job->in, err);
 }
 
-/* Open the raw data, which must be those of the archive as far as sizes tell. */
+/* The raw data must be those of the archive as far as sizes tell. */
+static int check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
+
+	for (uint64_t n = 0; n < found->nchunks; n++)
+		if (bpk_salvage_size(job, n) == BPK_UNKNOWN) {
+			bpk_fail(err, BPK_CORRUPT,
+				 "lost chunks have unknown sizes, as --from needs them");
+			return bpk_input_subject(&job->in, err);
+		}
+	if (bpk_source_size(job->raw) == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
 static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	uint64_t size;
+	const struct bpk_salvage *found = &job->found;
 
-	if (!job->found.counted || job->found.shaped) {
+	if (!found->counted || (found->shaped && found->gather == NULL)) {
 		bpk_fail(err, BPK_CORRUPT,
-			 job->found.shaped ? "its chunks have several dimensions, as --from does "
-					     "not cut them"
-					   : "the places of its chunks are not certain, as --from "
-					     "needs them");
+			 found->counted ? "the shape of its array is damaged, as --from needs it"
+					: "the places of its chunks are not certain, as --from "
+					  "needs them");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
 		return bpk_err_subject(err, "%s", job->from);
-	size = bpk_source_size(job->raw);
-	if (size == raw_size_of(job))
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has",
-		 raw_size_of(job), bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
+	return check_raw(job, err);
 }
 
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
@@ -279,8 +307,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
-	if ((job->found.lacks_metadata &&
-	     bpk_salvage_doubt(&job->found, "the metadata are left out", err) != 0) ||
+	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
@@ -299,7 +326,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
 	if (job->loses_ident)
 		bpk_note(bpk_input_name(job->in.path),
-			 "recorded an identity; the result has none, since chunks are lost");
+			 "recorded an identity; the result has none, since %s",
+			 job->lost > 0 ? "chunks are lost" : "it is not proven to be theirs");
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",
@@ -308,8 +336,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path),
 			 "%" PRIu64 " chunks had a damaged byte, and are guessed", job->guessed);
 	if (applies && bpk_salvage_loses_array(job))
-		bpk_note(job->shared->output,
-			 "is plain bytes, since chunks of the array are left out");
+		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
+			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");
 	return judge(job, applies, err);
 }
 
@@ -321,6 +349,7 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 	bpk_buf_clear(&job->proof);
 	bpk_buf_clear(&job->text);
 	bpk_ident_less_clear(&job->less);
+	free(job->starts);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
 	bpk_merge_close(job->merge);

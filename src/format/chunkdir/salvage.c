@@ -4,7 +4,7 @@
  * The row is in formats.c.
  */
 #include "format/bloscpack/bloscpack.h"
-#include "format/chunkdir/meta.h"
+#include "format/chunkdir/salvage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -370,10 +370,7 @@ static int take_files(struct search *s)
 	    check_numbers(s, superchunk) != 0 || search_all(s, superchunk) != 0 ||
 	    set_sizes(s, superchunk) != 0 || doubt_numbers(s) != 0)
 		return -1;
-	return bpk_salvage_doubt(s->salvage,
-				 "the meta files are damaged, and with them shape, type and "
-				 "metadata are lost, and the number of files",
-				 s->err);
+	return bpk_chunkdir_salvage_attributes(s->dir, s->salvage, s->err);
 }
 
 /* ---- All ---- */

@@ -30,6 +30,12 @@ uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
 	return number + 1 < n ? size : header->raw_size - (n - 1) * size;
 }
 
+bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bpk_salvage *found)
+{
+	return left->has_fields && left->header.chunk_size >= 0 ? left->header.chunk_size == 0
+								: bpk_salvage_is_uneven(found);
+}
+
 int bpk_frame_compare_entries(const void *a, const void *b)
 {
 	uint64_t x, y;
@@ -253,6 +259,9 @@ static void set_sizes(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
 	uint64_t n = salvage->nchunks, size = BPK_UNKNOWN;
 
+	if (salvage->uneven)
+		salvage->raw_size =
+			left->has_fields && !left->is_old ? left->header.raw_size : BPK_UNKNOWN;
 	if (left->has_fields && left->header.chunk_size > 0)
 		salvage->chunk_size = (uint32_t)left->header.chunk_size;
 	if (last->number + 1 == n)
@@ -331,11 +340,13 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 	settle_typesize(table, salvage);
 	if (list_all(table, 0, salvage, err) != 0 || bpk_salvage_find_chunk_size(salvage, err) != 0)
 		return -1;
+	salvage->uneven = bpk_frame_left_is_uneven(left, salvage);
 	if (left->has_fields && left->header.chunk_size > 0)
 		salvage->chunk_size = (uint32_t)left->header.chunk_size;
-	else if (list_all(table, salvage->chunk_size, salvage, err) != 0)
+	else if (!salvage->uneven && list_all(table, salvage->chunk_size, salvage, err) != 0)
 		return -1;
-	drop_others(salvage);
+	if (!salvage->uneven)
+		drop_others(salvage);
 	if (salvage->count > 0)
 		set_sizes(left, salvage);
 	return 0;
