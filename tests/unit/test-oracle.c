@@ -294,8 +294,8 @@ static void test_damaged_chunks(void **state)
 	const char *wish = getenv("BPK_MUTANTS");
 	uint32_t count = wish != NULL ? (uint32_t)atol(wish) : oracle_is_thin() ? 500 : 3000;
 	size_t size = (count + 1) * sizeof(struct verdict);
-	struct verdict *theirs = mmap(NULL, size, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct verdict *theirs =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned both = 0, ours_alone = 0, theirs_alone = 0, crashes;
 	struct bench *b = *state;
 
@@ -312,9 +312,10 @@ static void test_damaged_chunks(void **state)
 		    (ours.size != theirs[n].size || ours.sum != theirs[n].sum))
 			fail_msg("damaged chunk %u: other bytes than libblosc's", n);
 	}
-	print_message("# %u damaged chunks: %u read by both, %u by bpk alone, %u by libblosc alone, "
-		      "which crashed %u times\n",
-		      count, both, ours_alone, theirs_alone, crashes);
+	print_message(
+		"# %u damaged chunks: %u read by both, %u by bpk alone, %u by libblosc alone, "
+		"which crashed %u times\n",
+		count, both, ours_alone, theirs_alone, crashes);
 	assert_true(both > count / 10);
 	munmap(theirs, size);
 }
