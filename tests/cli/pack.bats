@@ -293,6 +293,20 @@ has_mode() { # WANTED PATH
     done
 }
 
+@test "every number of threads from 1 to 16 gives equal bytes, packed and unpacked" {
+    data records 700000 a
+    for format in blp b2frame b2sparse chunked; do
+        bpk pack -F $format -z 32K -T 1 -o one a
+        for ((threads = 2; threads <= 16; threads++)); do
+            bpk pack -F $format -z 32K -T $threads -o other a
+            diff -r -x .lock one other || die "$format, $threads threads"
+            bpk cat -T $threads one | cmp - a
+            rm -r other
+        done
+        rm -r one
+    done
+}
+
 @test "pack --compare changes nothing in the archive" {
     data field-f64 1000000 a
     quietly bpk pack a
