@@ -220,8 +220,8 @@ static bool has_line(const struct text *text, const char *line, size_t size)
 	return false;
 }
 
-/* True if a line of said, "bpk: NAME: ...", names the file that line is about, its parity file, or a
- * folder above it. */
+/* True if a line of said, "bpk: NAME: ...", names the file that line is about, its parity file, or
+ * a folder above it. */
 static bool is_named(const struct text *said, const char *line)
 {
 	for (const char *at = said->bytes; *at != '\0';

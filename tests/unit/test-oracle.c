@@ -286,9 +286,9 @@ static unsigned read_by_them(struct bench *b, struct verdict *theirs, uint32_t c
 	return crashes;
 }
 
-/* Of a chunk that both accept they make the same bytes. libblosc alone accepts both shuffles at once,
- * and a block that starts inside the header; bpk alone newer versions, and a block size above the
- * chunk's size. */
+/* Of a chunk that both accept they make the same bytes. libblosc alone accepts both shuffles at
+ * once, and a block that starts inside the header; bpk alone newer versions, and a block size above
+ * the chunk's size. */
 static void test_damaged_chunks(void **state)
 {
 	const char *wish = getenv("BPK_MUTANTS");
