@@ -310,6 +310,7 @@ static const char *const small_archives[] = {
 	"good-v3-one-empty",
 	"good-blaze-offsets",
 	"good-blaze-zlib",
+	"good-v3-sizes",
 };
 
 /* Wrong bytes must not be returned with success. */
