@@ -205,7 +205,7 @@ static void test_noise_both_ways(void **state)
 
 enum { MUTANT_RAW = 3000, HEADER = 48 /* and the offsets of the first blocks */ };
 
-/* What a reader makes of a damaged chunk. */
+/* The result of a reader on a damaged chunk. */
 struct verdict {
 	bool begun, accepts;
 	size_t size;
