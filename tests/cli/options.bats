@@ -225,6 +225,49 @@ load lib
     bpk info a.blp 0<&- >"$out"
 }
 
+# A result must never get the number of a descriptor that messages go to.
+@test "every command works with any of descriptors 0 to 2 closed, and makes the same files" {
+    local command closed status expected
+    while read -r command; do
+        for closed in '' '0<&-' '1>&-' '2>&-' '0<&- 1>&-' '0<&- 2>&-' '1>&- 2>&-' '0<&- 1>&- 2>&-'; do
+            rm -rf ./*
+            data records 9000 a
+            touch -d '2001-01-01' a
+            cp -p a b
+            bpk pack -q -T 1 -z 4K a
+            bpk pack -q -T 1 -z 4K -F chunked -o d.blpd a
+            status=0
+            eval "\"\$BPK\" $command </dev/null >\"\$out\" 2>\"\$err\" $closed" || status=$?
+            if [ -z "$closed" ]; then
+                [ "$status" -eq 0 ] || die "$command: $(cat "$err")"
+                expected=$(find . -type f -exec sha256sum {} + | sort)
+            fi
+            # what cannot be printed is an error
+            case $status-$closed in 0-* | 1-*1*) ;; *) die "$command $closed: status $status" ;; esac
+            [ "$(find . -type f -exec sha256sum {} + | sort)" = "$expected" ] || die "$command $closed: other files"
+        done
+    done <<'END'
+pack -o x.blp a
+pack -f -F chunked -o d.blpd b
+unpack -o x a.blp
+convert a.blp x.b2frame
+convert -F chunked a.blp x.blpd
+append a.blp b
+append d.blpd b
+write --at 0 a.blp b
+truncate --bytes 5000 a.blp
+meta set a.blp k=1
+parity a.blp
+tar --date 1 -o x.tar d.blpd
+verify -v a.blp
+info -v a.blp
+cat a.blp
+cmp a a.blp
+sum a.blp
+ls a.blp
+END
+}
+
 @test "-q keeps notices away, not errors" {
     data text 5000 a
     cat a | bpk pack 2>"$err" | cat >x.blp
