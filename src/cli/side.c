@@ -286,6 +286,40 @@ bool bpk_side_has(const char *path)
 	return there;
 }
 
+/* No file of the directory was written, lost or added since its parity was made. */
+static bool has_same_files(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_files now = { 0 };
+	struct bpk_dir *dir = NULL;
+	bool same = bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
+		    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0 &&
+		    bpk_parity_files_same(bpk_parity_files(side->parity), &now);
+
+	bpk_parity_files_clear(&now);
+	bpk_dir_close(dir);
+	return same;
+}
+
+enum bpk_side_state bpk_side_state(const char *path)
+{
+	enum bpk_side_state state = BPK_SIDE_NONE;
+	struct bpk_side side;
+	struct stat now;
+	bool there, same;
+
+	if (bpk_side_open(&side, path, &there, NULL) != 0) {
+		state = BPK_SIDE_DAMAGED;
+	} else if (there) {
+		same = bpk_parity_files(side.parity) != NULL
+			       ? has_same_files(&side, path)
+			       : stat(path, &now) == 0 && bpk_side_is_current(&side, &now) &&
+					 (uint64_t)now.st_size == bpk_parity_size(side.parity);
+		state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
+	}
+	bpk_side_clear(&side);
+	return state;
+}
+
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
 	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);
