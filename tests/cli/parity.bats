@@ -537,3 +537,40 @@ restores_unwritten() {
     [ "$(json "$out" 'x["raw_size"], x["status"], x["bad_chunks"], x["remarks"]')" = \
         "(60000, 0, [], ['was restored by its parity file'])" ] || die "$(cat "$out")"
 }
+
+@test "pack --update --parity makes the parity that archives lack, or that is of another state" {
+    mkdir in
+    data records 3000 in/a
+    data records 5000 in/b
+    for format in blp b2sparse chunked; do
+        pack() { bpk pack -r --update -F $format "$@" -O out in; }
+        quietly pack -q
+        quietly pack -q
+        [ "$(find out -name '*.bpp')" = "" ]
+        # as after a kill between an archive and its parity
+        quietly pack -q --parity 100
+        [ "$(find out -name '*.bpp' | wc -l)" -eq 2 ]
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        touch -d 2030-01-01 $(find out -type f ! -name '*.bpp' | grep b)
+        echo junk | dd of="$(ls -d out/a*.bpp)" conv=notrunc status=none
+        bpk pack --help >/dev/null
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -ge 1 ] || die "$(cat "$err")"
+        quietly bpk verify -r out
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        rm -r out
+    done
+}
+
+@test "pack --update --parity gives damage no parity" {
+    mkdir in
+    data records 3000 in/a
+    bpk pack -q -r -O out in
+    touch -r out/a.blp time
+    printf XXXX | dd of=out/a.blp bs=1 seek=400 conv=notrunc status=none
+    touch -r time out/a.blp
+    ends 2 bpk pack -q -r --update --parity 100 -O out in
+    [ ! -e out/a.blp.bpp ]
+}
