@@ -449,6 +449,13 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	return 0;
 }
 
+/* Damage may leave nothing of an archive but the promise of its name. */
+static bool is_archive(const struct bpk_input *in, int rc, const struct bpk_err *err)
+{
+	return rc == 0 || in->info != NULL || in->format != NULL ||
+	       (err->kind == BPK_CORRUPT && bpk_format_of_suffix(in->path) != NULL);
+}
+
 /* An archive, or an input that should have been one. */
 static void verify_archive(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
 			   struct bpk_err *err)
@@ -473,8 +480,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
-	bpk_verify_count(args, in, rc == 0 || in->info != NULL || in->format != NULL,
-			 rc == 0 ? NULL : err);
+	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */
