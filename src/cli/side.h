@@ -71,6 +71,9 @@ enum bpk_side_state {
 
 enum bpk_side_state bpk_side_state(const char *path);
 
+/* Add it to the record as parity: null, "current", "stale" or "damaged". */
+void bpk_side_record(enum bpk_side_state state);
+
 /* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 
