@@ -259,7 +259,7 @@ int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parc
 	added->raw_size += parcel->raw_size;
 	added->last_raw = parcel->raw_size;
 	return e->reader->seal.marked
-		       ? bpk_seal_tree_put(&added->tree, e->header.checksum, parcel, err)
+		       ? bpk_seal_tree_put(&added->tree, e->header.checksum, parcel, true, err)
 		       : 0;
 }
 

@@ -171,7 +171,7 @@ static int note_leaf(struct bpk_chunkdir_editor *e, const struct bpk_parcel *par
 
 	if (e->seal.generation == 0)
 		return 0;
-	if (bpk_chunkdir_seal_leaf(&e->set, parcel, leaf, err) != 0)
+	if (bpk_chunkdir_seal_leaf(&e->set, e->output.checksum, parcel, true, leaf, err) != 0)
 		return -1;
 	return bpk_seal_growth_set(&e->seal, parcel->number, leaf, err);
 }
