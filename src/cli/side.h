@@ -61,7 +61,7 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 /* True if it has one, even one that cannot be opened: the command that uses it reports that. */
 bool bpk_side_has(const char *path);
 
-/* What a parity file is worth to the archive as it is now, by times and sizes alone. */
+/* The worth of a parity file to the archive as it is now, by times and sizes alone. */
 enum bpk_side_state {
 	BPK_SIDE_NONE,    /* there is none, or can be none */
 	BPK_SIDE_CURRENT, /* it heals in place */
