@@ -15,6 +15,8 @@ static int judge_opening(const struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };
 
+	if (err == NULL)
+		return -1;
 	if ((err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED) &&
 	    bpk_place_unchanged(&in->place, &changed) != 0)
 		*err = changed;

@@ -388,8 +388,9 @@ static int copy_all(struct bpk_source *source, uint64_t size, struct bpk_draft *
 	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
 		struct bpk_span part = bpk_span(piece.data, bpk_min_u64(PIECE, size - at));
 
-		bpk_parity_read(source, at, part);
-		rc = bpk_draft_write_at(draft, at, bpk_view_of_span(part), err);
+		rc = bpk_parity_read(source, at, part, err);
+		if (rc == 0)
+			rc = bpk_draft_write_at(draft, at, bpk_view_of_span(part), err);
 	}
 	bpk_buf_clear(&piece);
 	return rc;

@@ -28,15 +28,16 @@ static const struct parity_args defaults = {
 /* ---- the share ---- */
 
 /* The share of an older parity file stays, unless the user gives one. */
-static unsigned share_of_old(const char *name)
+static int share_of_old(const char *name, unsigned *share, struct bpk_err *err)
 {
 	struct bpk_parity *old = NULL;
-	unsigned share = DEFAULT_SHARE;
+	struct bpk_err why = { 0 };
 
-	if (bpk_parity_open(name, &old, NULL) == 0)
-		share = bpk_parity_share(old);
+	*share = DEFAULT_SHARE;
+	if (bpk_parity_open(name, &old, &why) == 0)
+		*share = bpk_parity_share(old);
 	bpk_parity_close(old);
-	return share;
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 }
 
 /* ---- all ---- */
@@ -67,12 +68,13 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 {
 	char *name = bpk_side_name(in->path, err);
 	uint64_t size;
-	int rc;
+	int rc = name == NULL ? -1 : 0;
 
-	if (name == NULL)
-		return -1;
-	options->share = share != 0 ? share : share_of_old(name);
-	rc = bpk_side_make(in->path, name, options, &size, err);
+	options->share = share;
+	if (rc == 0 && share == 0)
+		rc = share_of_old(name, &options->share, err);
+	if (rc == 0)
+		rc = bpk_side_make(in->path, name, options, &size, err);
 	if (rc == 0)
 		tell(args, in->path, name, options->share, size);
 	free(name);

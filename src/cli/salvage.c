@@ -412,17 +412,39 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 	*err = *damage;
 }
 
-/* True if it was opened, and its chunks can be searched for. */
-static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
+/* *has: it has a parity file, even one that cannot be opened. */
+static int find_side(const char *path, bool *has, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+
+	if (bpk_side_open(&side, path, has, &why) != 0)
+		*has = true;
+	bpk_side_clear(&side);
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+}
+
+/* *opened: it was opened, and its chunks can be searched for. Fails if the machine does. */
+static int open_job(struct bpk_salvage_job *job, const char *path, bool applies, bool *opened,
+		    struct bpk_err *err)
 {
 	bool heals =
 		applies && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
+	struct bpk_err why = { 0 };
+	bool has = false;
+	int rc;
 
-	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
-	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
-		return false;
-	job->format = bpk_salvage_format(&job->in);
-	return job->format != NULL && !(heals && bpk_side_has(path));
+	*opened = false;
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
+		return 0;
+	rc = bpk_input_look(&job->in, path, job->shared->format, &why);
+	rc = bpk_err_settle(rc, &why, opened, err);
+	if (rc == 0 && *opened)
+		job->format = bpk_salvage_format(&job->in);
+	if (rc == 0 && job->format != NULL && heals)
+		rc = find_side(path, &has, err);
+	*opened = rc == 0 && job->format != NULL && !has;
+	return rc;
 }
 
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
@@ -434,17 +456,23 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		.from = from,
 		.found = { .guesses = guesses },
 	};
-	enum need need = UNREAD;
 	struct bpk_err damage = { 0 }, err = { 0 };
+	enum need need = UNREAD;
+	bool opened, failed;
 
-	if (open_job(&job, path, applies))
+	failed = open_job(&job, path, applies, &opened, &damage) != 0;
+	if (opened)
 		need = need_of(job.shared, &job.in, applies, &damage);
-	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
+	/* what follows would pass a file that could not be read */
+	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
+	if (failed)
+		bpk_report(NULL, &damage);
+	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies)
 			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
 	} else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	bpk_salvage_job_clear(&job);
-	return need == DAMAGED || (need == WHOLE && applies);
+	return failed || need == DAMAGED || (need == WHOLE && applies);
 }

@@ -443,13 +443,16 @@ int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err)
 /* A parity file that cannot be used is reported when it should be renewed. */
 int bpk_side_need_whole(const char *path, struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	struct bpk_side side;
 	struct stat now;
 	bool there;
-	int rc = 0;
+	int rc = bpk_side_open(&side, path, &there, &why);
 
-	if (bpk_side_open(&side, path, &there, NULL) == 0 && there && stat(path, &now) == 0 &&
-	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
+	if (rc != 0)
+		rc = why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	else if (there && stat(path, &now) == 0 &&
+		 (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);
 		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
 			bpk_side_fail_damaged(&side, err);

@@ -43,12 +43,18 @@ static int bring(struct search *s, uint64_t at, const struct bpk_chunk_header *h
 	return bpk_scan_bring(&s->scan, at, header->packed_size, BPK_DIGEST_MAX, err);
 }
 
-static bool fits(const struct search *s, const struct bpk_chunk_header *header,
-		 const struct bpk_checksum *checksum)
+static int fits(const struct search *s, const struct bpk_chunk_header *header,
+		const struct bpk_checksum *checksum, bool *is, struct bpk_err *err)
 {
-	return s->scan.chunk.size - header->packed_size >= checksum->size &&
-	       bpk_checksum_check(checksum, bpk_view(s->scan.chunk.data, header->packed_size),
-				  s->scan.chunk.data + header->packed_size, NULL) == 0;
+	const uint8_t *chunk = s->scan.chunk.data;
+	struct bpk_err why = { 0 };
+
+	*is = s->scan.chunk.size - header->packed_size >= checksum->size;
+	if (!*is)
+		return 0;
+	return bpk_err_settle(bpk_checksum_check(checksum, bpk_view(chunk, header->packed_size),
+						 chunk + header->packed_size, &why),
+			      &why, is, err);
 }
 
 /* ---- One chunk ---- */
@@ -59,6 +65,7 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 {
 	struct bpk_chunk_header next;
 	uint64_t end = at + header->packed_size;
+	struct bpk_err why = { 0 };
 
 	*is = false;
 	if (digest_size(s) > s->scan.size - end)
@@ -71,12 +78,12 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 	}
 	if (bring(s, at, header, err) != 0)
 		return -1;
-	*is = s->checksum->size > 0
-		      ? fits(s, header, s->checksum)
-		      : bpk_chunk_prove(s->scan.ctx,
-					bpk_view(s->scan.chunk.data, header->packed_size),
-					NULL) == 0;
-	return 0;
+	if (s->checksum->size > 0)
+		return fits(s, header, s->checksum, is, err);
+	return bpk_err_settle(bpk_chunk_prove(s->scan.ctx,
+					      bpk_view(s->scan.chunk.data, header->packed_size),
+					      &why),
+			      &why, is, err);
 }
 
 /* *is: the chunk is damaged, but not its header, since an intact chunk follows right behind it, or
@@ -113,7 +120,8 @@ static int find_checksum(struct search *s, struct bpk_err *err)
 		if (bring(s, at, &header, err) != 0)
 			return -1;
 		for (size_t i = 1; bpk_checksums[i].name != NULL && i < 16; i++) {
-			if (!fits(s, &header, &bpk_checksums[i]))
+			/* a kind that libcrypto refuses is no match */
+			if (fits(s, &header, &bpk_checksums[i], &is, NULL) != 0 || !is)
 				continue;
 			if (++votes[i] > most) {
 				most = votes[i];

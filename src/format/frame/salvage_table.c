@@ -83,7 +83,9 @@ int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksu
 		    const uint8_t *digest, struct bpk_saved *saved, bool *is, struct bpk_err *err)
 {
 	struct bpk_chunk_header header;
+	struct bpk_err why = { 0 };
 	struct bpk_view chunk;
+	int rc;
 
 	if (look(scan, at, &header, is, err) != 0)
 		return -1;
@@ -92,8 +94,10 @@ int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksu
 	if (bpk_scan_bring(scan, at, header.packed_size, 0, err) != 0)
 		return -1;
 	chunk = bpk_buf_view(&scan->chunk);
-	*is = digest != NULL ? bpk_checksum_check(checksum, chunk, digest, NULL) == 0
-			     : bpk_chunk_prove(scan->ctx, chunk, NULL) == 0;
+	rc = digest != NULL ? bpk_checksum_check(checksum, chunk, digest, &why)
+			    : bpk_chunk_prove(scan->ctx, chunk, &why);
+	if (bpk_err_settle(rc, &why, is, err) != 0)
+		return -1;
 	saved->offset = at;
 	saved->packed_size = header.packed_size;
 	saved->raw_size = header.raw_size;
