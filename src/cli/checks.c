@@ -10,7 +10,7 @@
 #include "io/io.h"
 
 static const char magic[] = "bpk verify state 1\n";
-static const char *const kinds[] = { "bad", "new", "changed", "good", "other" };
+static const char *const kinds[] = { "bad", "never", "new", "changed", "good", "other" };
 
 enum {
 	MOST = 1 << 30, /* bytes of a file */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/heal.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 
@@ -95,47 +96,115 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the map ---- */
 
-/* Ranges of raw bytes; of chunks where an array's are not in its order, or sizes before them are
- * unknown. */
-static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, const char *state)
-{
-	uint64_t start = bpk_salvage_start(job, first);
-	uint64_t stop =
-		end == job->found.nchunks ? bpk_salvage_raw_size(job) : bpk_salvage_start(job, end);
-	bool placed = start != BPK_UNKNOWN && stop != BPK_UNKNOWN;
-	bool by_number = job->found.shaped || !placed;
+/* Neighbours of one fate. */
+struct run {
+	uint64_t first, end;
+	enum fate { LOST, GUESSED, INTACT } fate;
+};
 
-	if (first < end && !job->shared->json)
-		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
-		       by_number ? "chunks" : "raw bytes", by_number ? first : start,
-		       by_number ? end : stop, state, placed ? "" : ", at unknown raw bytes");
+typedef void run_fn(const struct bpk_salvage_job *job, const struct run *run, void *arg);
+
+/* The raw bytes of a run; false: an array's are not in the order of its chunks, or sizes before
+ * them are unknown, and *start or *stop is BPK_UNKNOWN. */
+static bool find_range(const struct bpk_salvage_job *job, const struct run *run, uint64_t *start,
+		       uint64_t *stop)
+{
+	*start = bpk_salvage_start(job, run->first);
+	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
+					       : bpk_salvage_start(job, run->end);
+	return !job->found.shaped && *start != BPK_UNKNOWN && *stop != BPK_UNKNOWN;
 }
 
-/* Print runs of lost chunks, guessed and intact ones; JSON has the status alone. */
-static void make_map(const struct bpk_salvage_job *job)
+static void show(const struct bpk_salvage_job *job, const struct run *run, void *arg)
+{
+	const char *const fates[] = {
+		[LOST] = "lost",
+		[GUESSED] = "guessed",
+		[INTACT] = job->found.disordered ? "intact, but not certain" : "intact",
+	};
+	uint64_t start, stop;
+	bool has_range = find_range(job, run, &start, &stop);
+
+	(void)arg;
+	printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
+	       has_range ? "raw bytes" : "chunks", has_range ? start : run->first,
+	       has_range ? stop : run->end, fates[run->fate],
+	       start == BPK_UNKNOWN || stop == BPK_UNKNOWN ? ", at unknown raw bytes" : "");
+}
+
+/* arg: the fate of a list. */
+static void record(const struct bpk_salvage_job *job, const struct run *run, void *arg)
+{
+	uint64_t start, stop;
+	bool has_range = find_range(job, run, &start, &stop);
+
+	if (run->fate != *(const enum fate *)arg)
+		return;
+	bpk_record_item_begin();
+	bpk_record_u64("chunk", run->first);
+	bpk_record_u64("nchunks", run->end - run->first);
+	bpk_record_u64("start", has_range ? start : BPK_UNKNOWN);
+	bpk_record_u64("end", has_range ? stop : BPK_UNKNOWN);
+	bpk_record_item_end();
+}
+
+static void add_run(const struct bpk_salvage_job *job, const struct run *run, run_fn *add,
+		    void *arg)
+{
+	if (run->first < run->end)
+		add(job, run, arg);
+}
+
+/* Runs of lost chunks, guessed and intact ones, in their order. */
+static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 {
 	const struct bpk_salvage *found = &job->found;
-	const char *const states[] = { found->disordered ? "intact, but not certain" : "intact",
-				       "guessed" };
-	uint64_t end = 0, first = 0; /* of the run under way */
-	bool guessed = false;
+	struct run run = { .fate = INTACT }; /* under way */
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
-		uint64_t number = saved->number;
+		enum fate fate = saved->guessed ? GUESSED : INTACT;
 
 		if (!saved->intact)
 			continue;
-		if (number > end || saved->guessed != guessed) {
-			show(job, first, end, states[guessed]);
-			show(job, end, number, "lost");
-			first = number;
+		if (saved->number > run.end || fate != run.fate) {
+			add_run(job, &run, add, arg);
+			add_run(job, &(struct run){ run.end, saved->number, LOST }, add, arg);
+			run.first = saved->number;
 		}
-		guessed = saved->guessed;
-		end = number + 1;
+		run.fate = fate;
+		run.end = saved->number + 1;
 	}
-	show(job, first, end, states[guessed]);
-	show(job, end, found->nchunks, "lost");
+	add_run(job, &run, add, arg);
+	add_run(job, &(struct run){ run.end, found->nchunks, LOST }, add, arg);
+}
+
+static void record_map(const struct bpk_salvage_job *job)
+{
+	static const char *const names[] = {
+		[LOST] = "lost", [GUESSED] = "restored", [INTACT] = "good"
+	};
+	const struct bpk_salvage *found = &job->found;
+
+	bpk_record_begin(job->shared->command, job->in.path);
+	bpk_record_u64("nchunks", found->nchunks);
+	bpk_record_u64("nlost", job->lost);
+	bpk_record_u64("nrestored", job->guessed);
+	bpk_record_bool("certain", found->counted && !found->disordered);
+	for (enum fate fate = LOST; fate <= INTACT; fate++) {
+		bpk_record_list_begin(names[fate]);
+		walk_runs(job, record, &fate);
+		bpk_record_list_end();
+	}
+	bpk_record_end();
+}
+
+static void make_map(const struct bpk_salvage_job *job)
+{
+	if (job->shared->json)
+		record_map(job);
+	else
+		walk_runs(job, show, NULL);
 	bpk_flush_results();
 }
 

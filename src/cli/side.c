@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/record.h"
 #include "cli/signal.h"
 
 char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err)
@@ -48,6 +49,18 @@ bool bpk_side_is(const char *path)
 
 	return bpk_ends_with(path, BPK_PARITY_SUFFIX) &&
 	       bpk_parity_look(path, &there, &ours, NULL) == 0 && ours;
+}
+
+void bpk_side_record(enum bpk_side_state state)
+{
+	static const char *const words[] = {
+		[BPK_SIDE_NONE] = NULL,
+		[BPK_SIDE_CURRENT] = "current",
+		[BPK_SIDE_STALE] = "stale",
+		[BPK_SIDE_DAMAGED] = "damaged",
+	};
+
+	bpk_record_text("parity", words[state]);
 }
 
 /* A file of that name that is no parity is somebody's. */
@@ -289,6 +302,41 @@ bool bpk_side_has(const char *path)
 		there = true;
 	bpk_side_clear(&side);
 	return there;
+}
+
+/* No file of the directory was written, lost or added since its parity was made. */
+static bool has_same_files(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_files now = { 0 };
+	struct bpk_parity_drift drift = { .missing = 1 };
+	struct bpk_dir *dir = NULL;
+
+	if (bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
+	    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0)
+		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
+	bpk_parity_files_clear(&now);
+	bpk_dir_close(dir);
+	return drift.missing + drift.resized + drift.newer + drift.added == 0;
+}
+
+enum bpk_side_state bpk_side_state(const char *path)
+{
+	enum bpk_side_state state = BPK_SIDE_NONE;
+	struct bpk_side side;
+	struct stat now;
+	bool there, same;
+
+	if (bpk_side_open(&side, path, &there, NULL) != 0) {
+		state = BPK_SIDE_DAMAGED;
+	} else if (there) {
+		same = bpk_parity_files(side.parity) != NULL
+			       ? has_same_files(&side, path)
+			       : stat(path, &now) == 0 && bpk_side_is_current(&side, &now) &&
+					 (uint64_t)now.st_size == bpk_parity_size(side.parity);
+		state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
+	}
+	bpk_side_clear(&side);
+	return state;
 }
 
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)

@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/seal.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
 #include "layout/layout.h"
@@ -170,6 +171,8 @@ struct findings {
 	bool intact;           /* every chunk is, even if the audit fails */
 	struct bpk_ident tree; /* of the content, if it was found with the chunks */
 	struct bpk_ident_ranges differing;
+	enum bpk_side_state parity;
+	const char *repairable; /* the word for status 3; or NULL */
 };
 
 static void end_record(const struct remarks *remarks)
@@ -201,6 +204,8 @@ static void print_record(const struct bpk_transfer *transfer, const struct findi
 	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
 	record_damage(&found->damage);
 	bpk_verify_record_differing(&found->differing);
+	bpk_side_record(found->parity);
+	bpk_record_text("repairable", err->kind == BPK_REPAIRABLE ? found->repairable : NULL);
 	end_record(remarks);
 }
 
@@ -296,13 +301,27 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 	return bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to, err);
 }
 
+static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
+			 struct bpk_err *err)
+{
+	if (parity == BPK_SIDE_CURRENT)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "%s",
+		 parity == BPK_SIDE_NONE ? "has no parity"
+					 : "its parity is of another state, or damaged; bpk parity "
+					   "renews it");
+	return bpk_input_subject(in, err);
+}
+
 /* The archive is whole: test the user's expectations of it. That they are not met is no damage,
  * which parity could restore. */
 static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct bpk_err *err)
+		       struct findings *found, struct bpk_err *err)
 {
-	if (compare_seal(args, in, err) != 0)
+	if (compare_seal(args, in, err) != 0 ||
+	    (args->parity && demand_parity(in, found->parity, err) != 0))
 		return -1;
+	found->repairable = "pending";
 	return in->info->pending ? fail_pending(in, err) : 0;
 }
 
@@ -398,10 +417,10 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 	return in->info->seal.sealed || expects_seal(args);
 }
 
-/* So is a content that is not that of its identity. */
+/* So is a content that is not that of its identity, and parity that is missing. */
 static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return args->identity ||
+	return args->identity || args->parity ||
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
@@ -464,6 +483,47 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 	return verify_found(&thorough, transfer, found, remarks, err);
 }
 
+static enum bpk_side_state find_parity(const struct bpk_verify_args *args,
+				       const struct bpk_input *in)
+{
+	bool is_wanted = args->parity || args->shared.json;
+
+	return is_wanted && bpk_program->team == NULL && !in->place.is_member
+		       ? bpk_side_state(in->path)
+		       : BPK_SIDE_NONE;
+}
+
+/* The word for status 3, by the verdicts before and after parity was looked at. */
+static const char *find_word(const struct bpk_input *in, enum bpk_kind before, bool heals,
+			     enum bpk_side_state parity)
+{
+	const struct bpk_reader_ops *ops = in->format != NULL ? in->format->reader : NULL;
+
+	if (heals)
+		return "healable";
+	if (before == BPK_OK)
+		return parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
+	if (before != BPK_REPAIRABLE)
+		return "restorable";
+	return in->reader != NULL && ops->tail != NULL && ops->tail(in->reader, NULL) != 0
+		       ? "tail"
+		       : "sizes";
+}
+
+/* Note both for the record, and for --parity. */
+static void note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct findings *found, enum bpk_kind before, bool heals,
+			const struct bpk_err *err)
+{
+	found->parity = find_parity(args, in);
+	if (err->kind != BPK_REPAIRABLE)
+		return;
+	found->repairable = find_word(in, before, heals, found->parity);
+	/* cells may be, though times and sizes fit */
+	if (before == BPK_OK && !heals && found->parity == BPK_SIDE_CURRENT)
+		found->parity = BPK_SIDE_DAMAGED;
+}
+
 /* The verdict with a parity file, after healing if that is asked for. */
 static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			   struct findings *found, struct remarks *remarks, int rc,
@@ -471,9 +531,13 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 {
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
+	enum bpk_kind before = rc == 0 ? BPK_OK : err->kind;
 	bool heals = false;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
+	note_parity(args, transfer->in, found, before, heals, err);
+	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
+		note_remark(remarks, "parity is of another time of change; bpk parity renews it");
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
@@ -481,7 +545,15 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
+	found->parity = find_parity(args, transfer->in);
 	return 0;
+}
+
+/* Damage may leave nothing of an archive but the promise of its name. */
+static bool is_archive(const struct bpk_input *in, int rc, const struct bpk_err *err)
+{
+	return rc == 0 || in->info != NULL || in->format != NULL ||
+	       (err->kind == BPK_CORRUPT && bpk_format_of_suffix(in->path) != NULL);
 }
 
 /* Settle a healing that was interrupted, so that it can begin again. */
@@ -514,7 +586,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
 	if (rc == 0)
-		rc = judge_state(args, in, err);
+		rc = judge_state(args, in, &found, err);
 	if (rc == 0 && args->print_root && !shared->json)
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
@@ -523,8 +595,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
-	bpk_verify_count(args, in, rc == 0 || in->info != NULL || in->format != NULL,
-			 rc == 0 ? NULL : err);
+	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */

@@ -371,6 +371,8 @@ teardown() {
     tail -c +$(($(stat -c %s torn.blp) + 1)) whole.blp >>torn.blp
     dd if=whole.blp of=torn.blp bs=1 skip=48 seek=48 count=12 conv=notrunc status=none
     refuses 3 'torn.blp: .* left from an interrupted append' bpk verify torn.blp
+    ends 3 bpk verify --json torn.blp
+    grep -q '"repairable":"tail"' "$out"
     bpk cat torn.blp 2>"$err" | cmp - first || [ "${PIPESTATUS[*]}" = '3 0' ]
     quietly bpk append torn.blp a
     cmp whole.blp torn.blp

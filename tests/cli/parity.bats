@@ -648,3 +648,108 @@ restores_unwritten() {
     [ "$(json "$out" 'x["raw_size"], x["status"], x["bad_chunks"], x["remarks"]')" = \
         "(60000, 0, [], ['was restored by its parity file'])" ] || die "$(cat "$out")"
 }
+
+@test "pack --update --parity makes the parity that archives lack, or that is of another state" {
+    mkdir in
+    data records 3000 in/a
+    data records 5000 in/b
+    for format in blp b2sparse chunked; do
+        pack() { bpk pack -r --update -F $format "$@" -O out in; }
+        quietly pack -q
+        quietly pack -q
+        [ "$(find out -name '*.bpp')" = "" ]
+        # as after a kill between an archive and its parity
+        quietly pack -q --parity 100
+        [ "$(find out -name '*.bpp' | wc -l)" -eq 2 ]
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        touch -d 2030-01-01 $(find out -type f ! -name '*.bpp' | grep b)
+        echo junk | dd of="$(ls -d out/a*.bpp)" conv=notrunc status=none
+        bpk pack --help >/dev/null
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -ge 1 ] || die "$(cat "$err")"
+        quietly bpk verify -r out
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        rm -r out
+    done
+}
+
+@test "pack --update --parity gives damage no parity" {
+    mkdir in
+    data records 3000 in/a
+    bpk pack -q -r -O out in
+    touch -r out/a.blp time
+    printf XXXX | dd of=out/a.blp bs=1 seek=400 conv=notrunc status=none
+    touch -r time out/a.blp
+    ends 2 bpk pack -q -r --update --parity 100 -O out in
+    [ ! -e out/a.blp.bpp ]
+}
+
+@test "verify --parity demands parity that heals in place; --json tells of it" {
+    need_python
+    word() { json line 'x["parity"], x["repairable"], x["status"]'; }
+    found() { bpk verify --json "$1" >line; [ "$(word)" = "$2" ] || die "$1" "$(cat line)"; }
+    data records 20000 a
+    for format in blp b2frame b2sparse chunked; do
+        name=a.$format
+        bpk pack -q -F $format --parity 20 -o $name a
+        quietly bpk verify --parity $name
+        found $name "('current', None, 0)"
+        bpk info --json $name >line
+        [ "$(json line 'x["parity"]')" = current ]
+        mv $name.bpp away
+        found $name '(None, None, 0)'
+        ends 2 bpk verify --parity $name
+        says "^bpk: $name: has no parity$"
+        mv away $name.bpp
+        find $name -type f -exec touch {} +
+        found $name "('stale', None, 0)"
+        [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity renews it']" ]
+        ends 2 bpk verify -r --parity $name
+        says "^bpk: $name: its parity is of another state, or damaged; bpk parity renews it$"
+        bpk parity $name
+        quietly bpk verify --parity $name
+        size=$(stat -c %s $name.bpp)
+        printf XXXXXXXX | dd of=$name.bpp bs=1 seek=$((size / 2)) conv=notrunc status=none
+        bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
+        [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        echo XXXX >$name.bpp
+        bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
+        [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        rm -r $name $name.bpp
+    done
+    "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" line
+    # small archives beside each other, too
+    mkdir d
+    for name in d/1 d/2 d/3; do bpk pack -q -o $name.blp a; done
+    bpk parity d/1.blp
+    ends 2 bpk verify -T 4 -r --parity d
+    [ "$(grep -c 'has no parity$' "$err")" -eq 2 ]
+}
+
+@test "verify --json names each cause of status 3" {
+    need_python
+    word() { bpk verify --json a.blp >line 2>"$err" || :; json line 'x["repairable"], x["parity"], x["status"]'; }
+    is() { [ "$(word)" = "$1" ] || die "$1" "$(cat line)"; }
+    protected a.blp 100000
+    rot a.blp 50000 1
+    is "('healable', 'current', 3)"
+    bpk verify --json --heal a.blp >line
+    [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "(None, 'current', 0)" ] || die "$(cat line)"
+    rot a.blp 50000 1
+    touch a.blp
+    is "('restorable', 'stale', 3)"
+    cp -p good a.blp
+    data text 5000 other
+    bpk pack -q -o a.blp -f other
+    cp a.blp other.blp
+    rm a.blp*
+    protected a.blp 100000
+    cp other.blp a.blp
+    is "('parity-stale', 'stale', 3)"
+    rm a.blp.bpp
+    cp good a.blp
+    printf XXXX >>a.blp
+    is '(None, None, 2)'
+}

@@ -216,6 +216,8 @@ rounds() {
     grep -qx 'A.blpd: raw bytes 32768:49152 are guessed' "$out"
     bpk verify new.blpd
     bpk cat new.blpd | cmp - A
+    ends 2 bpk repair --json -f --apply --guess -o new.blpd A.blpd
+    [ "$(json "$out" 'x["nrestored"] > 0 and x["nrestored"] == sum(r["nchunks"] for r in x["restored"])')" = True ] || die "$(cat "$out")"
 }
 
 @test "chunks that were swapped or copied are not passed for those that were there" {
@@ -289,7 +291,9 @@ rounds() {
         says '2 of 13 chunks are lost$'
         grep -qx "$name: raw bytes 32768:65536 are lost" "$out"
         ends 2 bpk repair --json $name
-        grep -q '^{"bpk":1,.*"status":2,' "$out"
+        [ "$(json "$out" 'x["status"], x["nchunks"], x["nlost"], x["certain"], x["restored"], x["lost"], [(r["chunk"], r["nchunks"], r["start"], r["end"]) for r in x["good"]]')" = \
+            "(2, 13, 2, True, [], [{'chunk': 2, 'nchunks': 2, 'start': 32768, 'end': 65536}], [(0, 2, 0, 32768), (4, 9, 65536, 200000)])" ] || die "$(cat "$out")"
+        "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" "$out"
         [ "$(sha256sum $name)" = "$before" ]
     done
     for name in A.blpd A.b2s; do

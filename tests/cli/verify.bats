@@ -118,6 +118,8 @@ END
     done
     [ -e .a.blp.bpkj ]
     refuses 3 '^bpk: a.blp: .* pending' bpk verify a.blp
+    ends 3 bpk verify --json a.blp
+    grep -q '"repairable":"pending"' "$out"
     [ -e .a.blp.bpkj ]
     bpk verify --json a.blp 2>"$err" | grep -q '"status":3,'
     bpk cat -q a.blp | cmp - a
