@@ -346,6 +346,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
 	bool zero, unfinished;
+	char word[BPK_WORD_TEXT];
 	uint64_t size;
 	const char *them;
 
@@ -369,5 +370,6 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 			" on, after the end of the archive, %s to no archive, and a change "
 			"would destroy %s; truncate -s %" PRIu64 " %s removes %s",
 			size, bpk_plural(size, "byte", "bytes"), offset,
-			bpk_plural(size, "belongs", "belong"), them, offset, path, them);
+			bpk_plural(size, "belongs", "belong"), them, offset,
+			bpk_shell_word(path, word), them);
 }
