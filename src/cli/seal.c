@@ -183,7 +183,8 @@ static int judge(const struct bpk_signature *signature, const struct bpk_input *
 	else if (signed_seal->generation < seal->generation)
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "the signature is of generation %" PRIu64
-			 ", the archive is at generation %" PRIu64 "; bpk seal --sign signs that",
+			 ", the archive is at generation %" PRIu64
+			 "; bpk seal --sign KEY FILE signs that",
 			 signed_seal->generation, seal->generation);
 	else if (signed_seal->generation > seal->generation)
 		bpk_fail(err, BPK_CORRUPT,

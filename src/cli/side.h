@@ -78,7 +78,7 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
-int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err);
+int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
 /* Before a change of all of the archive at path: fail, as above and with its name in front, if it
  * is damaged and has parity of its state before. One read of it. */

@@ -352,7 +352,7 @@ cuts() {
             status=0
             bpk $command "$archive" >"$out" 2>"$err" || status=$?
             [ "$status" -eq 3 ] || die "$format: $command: status $status" "$(cat "$err")"
-            says 'bpk repair --in-place, or the next append, removes them'
+            says 'bpk repair --in-place FILE, or the next append, removes them'
         done
         bpk repair -v --in-place "$archive" 2>"$err"
         says 'what was pending is settled'
