@@ -82,6 +82,7 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 		       struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
+	char word[BPK_WORD_TEXT];
 
 	if (bpk_input_find(in, path, shared, err) != 0 ||
 	    bpk_side_check_own(in, "a signature", err) != 0 ||
@@ -90,7 +91,8 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 	if (in->info->seal.sealed)
 		return 0;
 	bpk_fail(err, args->check != NULL ? BPK_CORRUPT : BPK_FAILED,
-		 "has no seal; bpk pack --seal makes one");
+		 "has no seal; bpk convert --seal %s NEW makes an archive with one",
+		 bpk_shell_word(path, word));
 	return bpk_input_subject(in, err);
 }
 

@@ -71,7 +71,7 @@ root $(root s.x)" ]
     quietly bpk seal --check others s.x
     refuses 2 'is of no signer in signers' bpk seal --check signers s.x
     bpk pack -q -F blp -o plain.x in
-    refuses 1 'plain.x: has no seal; bpk pack --seal' bpk seal --sign one plain.x
+    refuses 1 'plain.x: has no seal; bpk convert --seal plain.x NEW makes' bpk seal --sign one plain.x
     refuses 2 'plain.x: has no seal' bpk seal --check signers plain.x
     bpk pack -q --seal -F blp -o new.x in
     refuses 2 'new.x: has no signature, new.x.sig is missing' bpk seal --check signers new.x
