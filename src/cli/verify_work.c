@@ -8,6 +8,7 @@
 #include "cli/identity.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/salvage_job.h"
 #include "cli/seal.h"
 #include "cli/share.h"
 #include "cli/transfer.h"
@@ -375,7 +376,7 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 }
 
 /* The next step, a command before and behind the file's name. NULL: there is none, as for a file
- * that is no archive, or whose beginning is lost. */
+ * that is no archive. */
 static const char *find_advice(const struct bpk_input *in, const struct findings *found,
 			       const char **use)
 {
@@ -384,7 +385,7 @@ static const char *find_advice(const struct bpk_input *in, const struct findings
 	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place";
-	if (in->format == NULL)
+	if (in->format == NULL && !(is_open && bpk_salvage_format(in) != NULL))
 		return NULL;
 	*use = found->intact ? "saves all data" : "saves all other data";
 	if (found->intact)
