@@ -385,10 +385,16 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 static int compare(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
 		   const struct bpk_err *damage, struct bpk_err *err)
 {
+	struct bpk_err lost = { 0 };
+
 	if (bpk_side_compare(side, path, err) != 0)
 		return -1;
-	if (side->scan.lost > 0)
-		return fail_lost(shared, side, path, damage->text, err);
+	if (side->scan.lost > 0 && fail_lost(shared, side, path, damage->text, &lost) != 0)
+		return bpk_fail(
+			err, lost.kind, "%s%s", lost.text,
+			lost.kind != BPK_CORRUPT
+				? ""
+				: "; --fill zero or skip writes the chunks that are intact");
 	if (bpk_side_has_damage(side))
 		return 0;
 	*err = *damage; /* older than the parity */

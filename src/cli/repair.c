@@ -57,7 +57,7 @@ static const struct bpk_opt opt_fill = {
 	.help = "with --apply or --merge, if chunks are lost: zero puts zeros for them, skip "
 		"leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
-		"A parity file is not used.",
+		"What a parity file can restore is not filled: the status is 3.",
 };
 
 static const struct bpk_opt opt_guess = {

@@ -353,6 +353,22 @@ static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies
 	return job->format != NULL && !(heals && bpk_side_has(path));
 }
 
+/* As with unpack --fill: nothing is filled that parity restores. err is the damage, or becomes the
+ * way to restore it. */
+static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	struct bpk_err way = *err;
+	bool heals;
+
+	if (!applies || job->fill == BPK_FILL_NONE)
+		return false;
+	(void)bpk_heal_judge(job->shared, &job->in, -1, &heals, &way);
+	if (way.kind != BPK_REPAIRABLE)
+		return false;
+	*err = way;
+	return true;
+}
+
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies, bool guesses)
 {
@@ -367,7 +383,9 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 
 	if (open_job(&job, path, applies))
 		need = need_of(job.shared, &job.in, applies, &damage);
-	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
+	if (need == DAMAGED && is_healed(&job, applies, &damage))
+		bpk_report(NULL, &damage);
+	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies)
 			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);

@@ -555,3 +555,20 @@ restores_unwritten() {
     ends 2 bpk verify 'a b.blp'
     says "; bpk repair 'a b.blp' shows which data are left$"
 }
+
+@test "repair --apply --fill fills nothing that parity restores, and is named where parity is too weak" {
+    data noise 200000 raw
+    bpk pack -q -z 4K -o a.blp raw
+    bpk parity -q a.blp 5
+    cp -p a.blp whole
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    refuses 3 'bpk verify --heal a.blp in place' bpk repair --apply --fill zero -o out.blp a.blp
+    head -c 60000 /dev/urandom | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    ends 2 bpk repair --apply -o out.blp a.blp
+    says 'parity cannot restore .* damaged cells; --fill zero or skip writes the chunks that are intact$'
+    [ ! -e out.blp ]
+    ends 2 bpk repair --apply --fill zero -o out.blp a.blp
+    quietly bpk verify out.blp
+}
