@@ -5,6 +5,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/text.h"
 
 struct convert_args {
@@ -147,6 +148,7 @@ static void convert_one(void *arg, size_t number)
 	if (bpk_convert_run(c, c->path, &err) == 0)
 		return;
 	bpk_input_judge(&c->in, &err);
+	bpk_side_advise(&c->in, &err);
 	bpk_report(NULL, &err);
 }
 

@@ -289,6 +289,17 @@ bool bpk_side_has(const char *path)
 	return there;
 }
 
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (err->kind == BPK_CORRUPT && in->path != NULL && bpk_side_has(in->path))
+		bpk_fail(err, plain.kind,
+			 "%s; bpk verify %s shows whether its parity file restores it", plain.text,
+			 bpk_shell_word(in->path, word));
+}
+
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
 	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);

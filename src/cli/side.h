@@ -61,6 +61,9 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 /* True if it has one, even one that cannot be opened: the command that uses it reports that. */
 bool bpk_side_has(const char *path);
 
+/* If err is damage of an archive that has a parity file, name the command that compares them. */
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err);
+
 /* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 

@@ -572,3 +572,20 @@ restores_unwritten() {
     ends 2 bpk repair --apply --fill zero -o out.blp a.blp
     quietly bpk verify out.blp
 }
+
+@test "damage with a parity file beside it is answered with that by every command that reads" {
+    data noise 100000 raw
+    bpk pack -q -z 4K -o a.blp raw
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    refuses 2 '; bpk unpack --fill zero a.blp saves all other data$' bpk unpack -o out a.blp
+    bpk pack -q -f -z 4K -o a.blp raw
+    bpk parity -q a.blp 20
+    cp -p a.blp whole
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    for command in 'unpack -o out a.blp' 'cat a.blp' 'cmp a.blp raw' 'sum a.blp' 'convert a.blp b.b2s'; do
+        # shellcheck disable=SC2086
+        ends 2 bpk $command
+        says 'a.blp: .*; bpk verify a.blp shows whether its parity file restores it$'
+    done
+}
