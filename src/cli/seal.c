@@ -305,6 +305,12 @@ static void run_seal(void *arg, char **operands, size_t count)
 	bpk_input_each(operands, count, seal_one, arg);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "verify",
+	  "--check SIGNERS tests seal and signature; 'bpk verify FILE' tests the seal alone" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_seal = {
 	.name = "seal",
 	.synopsis = "--sign KEY [OPTION]... FILE...\n--check SIGNERS [OPTION]... FILE...",
@@ -315,6 +321,7 @@ const struct bpk_command bpk_command_seal = {
 		"signature, the signer, and that FILE is as it was signed, and prints who signed.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct seal_args),
 	.defaults = &defaults,
 	.run = run_seal,
