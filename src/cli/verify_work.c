@@ -451,6 +451,12 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	bool heals = false;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
+	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
+	    !bpk_side_has(transfer->in->path)) {
+		struct bpk_err plain = *err;
+
+		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
+	}
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };

@@ -578,6 +578,7 @@ restores_unwritten() {
     bpk pack -q -z 4K -o a.blp raw
     printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
     refuses 2 '; bpk unpack --fill zero a.blp saves all other data$' bpk unpack -o out a.blp
+    refuses 2 '; it has no parity file; bpk unpack --fill zero a.blp saves all other data$' bpk verify --heal a.blp
     bpk pack -q -f -z 4K -o a.blp raw
     bpk parity -q a.blp 20
     cp -p a.blp whole
