@@ -53,6 +53,11 @@ const struct bpk_checksum *bpk_checksum_find(const char *name)
 	return NULL;
 }
 
+bool bpk_checksum_is_strong(const struct bpk_checksum *checksum)
+{
+	return checksum >= bpk_checksum_find("sha224");
+}
+
 /* libcrypto's algorithm for a row. If two threads fetch it at once, the second releases its
  * copy. */
 static EVP_MD *algorithm(size_t row)

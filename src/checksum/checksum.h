@@ -26,6 +26,9 @@ extern const struct bpk_checksum bpk_checksums[];
 /* The row of that name; NULL if unknown. */
 const struct bpk_checksum *bpk_checksum_find(const char *name);
 
+/* True if nobody can make other bytes of the same digest: SHA-2. */
+bool bpk_checksum_is_strong(const struct bpk_checksum *checksum);
+
 /*
  * Compute the digest of bytes, checksum->size bytes at out: adler32 and crc32 as little-endian u32,
  * the others in their usual order. libcrypto's algorithms are fetched once per process, on first

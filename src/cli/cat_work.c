@@ -59,7 +59,8 @@ static int prove(const struct bpk_cat_args *args, const struct bpk_input *in, ui
 		return bpk_input_subject(in, err);
 	if (!bpk_input_can_locate(in))
 		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
-	else if (in->format->reader->prove(in->reader, first, end, err) == 0)
+	else if (in->format->reader->prove(in->reader, first, end, err) == 0 &&
+		 bpk_seal_check_strong(in->info, err) == 0)
 		return 0;
 	return bpk_input_subject(in, err);
 }

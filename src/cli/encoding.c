@@ -116,7 +116,8 @@ const struct bpk_opt bpk_opt_checksum = {
 	BPK_OPT_VALUE(OPT_CHECKSUM, struct bpk_args, encoding.checksum),
 	.metavar = "NAME",
 	.help = "protect every chunk with checksum NAME",
-	.more = "By default crc32, or that of the existing archive. The checksum covers the "
+	.more = "By default crc32, with --seal sha256, or that of the existing archive. It covers "
+		"the "
 		"packed bytes.",
 };
 

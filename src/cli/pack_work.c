@@ -165,6 +165,14 @@ static unsigned typesize_of(const struct bpk_pack *pack)
 	return same || pack->format->is_directory ? typesize : 0;
 }
 
+/* By default a seal is one that nobody can forge. */
+static const struct bpk_checksum *checksum_of(const struct bpk_pack_args *args)
+{
+	if (args->common.encoding.checksum != NULL)
+		return args->common.encoding.checksum;
+	return bpk_checksum_find(args->seal ? "sha256" : "crc32");
+}
+
 static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_encoding_args *encoding = &pack->args->common.encoding;
@@ -177,8 +185,7 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.chunks.last_size = BPK_UNKNOWN,
 		.chunks.runs = pack->plan.runs,
 		.chunks.typesize = typesize_of(pack),
-		.chunks.checksum = encoding->checksum != NULL ? encoding->checksum
-							      : bpk_checksum_find("crc32"),
+		.chunks.checksum = checksum_of(pack->args),
 		.metadata.given = pack->text.size > 0,
 		.metadata.text = bpk_buf_view(&pack->text),
 		.array.type = array_kept(pack),

@@ -155,7 +155,8 @@ static int sign(const struct seal_args *args, struct bpk_input *in, const char *
 		struct bpk_err *err)
 {
 	struct bpk_signature signature = { 0 };
-	int rc = bpk_side_test(&args->shared, in, err);
+	int rc = bpk_seal_check_strong(in->info, err) != 0 ? bpk_input_subject(in, err)
+							   : bpk_side_test(&args->shared, in, err);
 
 	if (rc == 0 && bpk_signature_make(in->info, args->sign, &signature, err) != 0)
 		rc = bpk_input_subject(in, err);

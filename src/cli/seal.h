@@ -18,4 +18,8 @@ int bpk_seal_check_digits(const char *root, struct bpk_err *err);
  * the seal. */
 int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err);
 
+/* Fail with BPK_FAILED, without the path, if the chunks of a sealed archive have a checksum for
+ * which somebody can make another chunk: its seal then proves nothing against that. */
+int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err);
+
 #endif

@@ -40,3 +40,16 @@ int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct b
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", found, root);
 }
+
+int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = info->chunks.checksum;
+
+	if (checksum == NULL || checksum->size == 0 || bpk_checksum_is_strong(checksum))
+		return 0;
+	return bpk_fail(
+		err, BPK_FAILED,
+		"its seal is as weak as its checksum %s, and proves nothing against a "
+		"forger; bpk pack --seal alone, or with --checksum sha256, makes a strong one",
+		checksum->name);
+}

@@ -69,31 +69,23 @@ int bpk_seal_leaf(const struct bpk_seal_facts *facts, uint8_t leaf[BPK_MERKLE_SI
 	return bpk_merkle_leaf(bpk_view(bytes, sizeof bytes), leaf, err);
 }
 
-static int digest_of(const struct bpk_parcel *parcel, uint8_t digest[BPK_MERKLE_SIZE],
-		     struct bpk_err *err)
+void bpk_seal_take_digest(const struct bpk_checksum *checksum, const uint8_t *recorded,
+			  uint8_t digest[BPK_MERKLE_SIZE])
+{
+	memset(digest, 0, BPK_MERKLE_SIZE);
+	memcpy(digest, recorded, bpk_min_size(checksum->size, BPK_MERKLE_SIZE));
+}
+
+int bpk_seal_digest(const struct bpk_checksum *checksum, struct bpk_view packed,
+		    uint8_t digest[BPK_MERKLE_SIZE], struct bpk_err *err)
 {
 	uint8_t found[BPK_DIGEST_MAX];
 
-	if (bpk_checksum_compute(sha256(), bpk_view(parcel->packed.data, parcel->packed_size),
-				 found, err) != 0)
+	if (checksum->size == 0)
+		checksum = sha256();
+	if (bpk_checksum_compute(checksum, packed, found, err) != 0)
 		return -1;
-	memcpy(digest, found, BPK_MERKLE_SIZE);
-	return 0;
-}
-
-int bpk_seal_digest(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-		    struct bpk_err *err)
-{
-	size_t at = parcel->packed_size + (size_t)checksum->size;
-	uint8_t digest[BPK_MERKLE_SIZE];
-
-	if (checksum == sha256())
-		memcpy(digest, parcel->packed.data + parcel->packed_size, sizeof digest);
-	else if (digest_of(parcel, digest, err) != 0)
-		return -1;
-	if (bpk_buf_resize(&parcel->packed, at + sizeof digest, err) != 0)
-		return -1;
-	memcpy(parcel->packed.data + at, digest, sizeof digest);
+	bpk_seal_take_digest(checksum, found, digest);
 	return 0;
 }
 
@@ -104,26 +96,36 @@ int bpk_seal_parcel(const struct bpk_checksum *checksum, const struct bpk_parcel
 	struct bpk_seal_facts facts = { .number = number,
 					.raw_size = parcel->raw_size,
 					.packed_size = parcel->packed_size };
-	size_t at = parcel->packed_size + (size_t)checksum->size;
-	const uint8_t *known = NULL;
+	const struct bpk_buf *packed = &parcel->packed;
+	bool recorded = checksum->size > 0 && packed->size >= checksum->size &&
+			packed->size - checksum->size >= parcel->packed_size;
 
-	if (parcel->packed.size == at + BPK_MERKLE_SIZE)
-		known = parcel->packed.data + at;
-	else if (tested && checksum == sha256())
-		known = parcel->packed.data + parcel->packed_size;
-	if (known != NULL)
-		memcpy(facts.digest, known, BPK_MERKLE_SIZE);
-	else if (digest_of(parcel, facts.digest, err) != 0)
+	if (tested && recorded)
+		bpk_seal_take_digest(checksum, packed->data + parcel->packed_size, facts.digest);
+	else if (bpk_seal_digest(checksum, bpk_view(packed->data, parcel->packed_size),
+				 facts.digest, err) != 0)
 		return -1;
 	return bpk_seal_leaf(&facts, leaf, err);
 }
 
+int bpk_seal_leaf_at(const struct bpk_checksum *checksum, uint64_t number,
+		     const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
+		     struct bpk_err *err)
+{
+	struct bpk_seal_facts facts = { .number = number,
+					.raw_size = where->header.raw_size,
+					.packed_size = where->header.packed_size };
+
+	bpk_seal_take_digest(checksum, where->digest, facts.digest);
+	return bpk_seal_leaf(&facts, leaf, err);
+}
+
 int bpk_seal_tree_put(struct bpk_seal_tree *tree, const struct bpk_checksum *checksum,
-		      const struct bpk_parcel *parcel, struct bpk_err *err)
+		      const struct bpk_parcel *parcel, bool tested, struct bpk_err *err)
 {
 	uint8_t leaf[BPK_MERKLE_SIZE];
 
-	if (bpk_seal_parcel(checksum, parcel, bpk_seal_tree_count(tree), false, leaf, err) != 0)
+	if (bpk_seal_parcel(checksum, parcel, bpk_seal_tree_count(tree), tested, leaf, err) != 0)
 		return -1;
 	return bpk_seal_tree_add(tree, leaf, err);
 }

@@ -4,7 +4,9 @@
  * and which mark says that there is a record. Source: bpk-formats(5), "The seal".
  *
  * The tree (checksum/merkle.h) has a leaf for each chunk: number, raw size, packed size (8 bytes
- * each, little-endian) and SHA-256 of the packed bytes. The record is JSON:
+ * each, little-endian) and the digest of the packed bytes by the archive's checksum, with zeros
+ * behind it or cut to BPK_MERKLE_SIZE bytes; without a checksum, SHA-256. So a seal costs no second
+ * look at the chunks, and is as strong as the checksum. The record is JSON:
  *
  *     {"version":1,"generation":2,"root":"..","last":"..","peaks":[".."]}
  *
@@ -62,20 +64,22 @@ struct bpk_seal_facts {
 int bpk_seal_leaf(const struct bpk_seal_facts *facts, uint8_t leaf[BPK_MERKLE_SIZE],
 		  struct bpk_err *err);
 
-/* Append to a parcel, sealed under checksum just now, SHA-256 of its packed bytes, for
- * bpk_seal_parcel: work for any thread. */
-int bpk_seal_digest(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-		    struct bpk_err *err);
+/* The digest of packed bytes for a leaf: computed, or taken from the one that is recorded for them
+ * under checksum. Any thread. */
+int bpk_seal_digest(const struct bpk_checksum *checksum, struct bpk_view packed,
+		    uint8_t digest[BPK_MERKLE_SIZE], struct bpk_err *err);
+void bpk_seal_take_digest(const struct bpk_checksum *checksum, const uint8_t *recorded,
+			  uint8_t digest[BPK_MERKLE_SIZE]);
 
-/* The digest of the leaf of a parcel as chunk number. tested: its seal was tested under checksum.
- * Any thread. */
+/* The digest of the leaf of a parcel as chunk number. tested: its digest follows it, as it does if
+ * it was sealed under checksum just now, and is right. Any thread. */
 int bpk_seal_parcel(const struct bpk_checksum *checksum, const struct bpk_parcel *parcel,
 		    uint64_t number, bool tested, uint8_t leaf[BPK_MERKLE_SIZE],
 		    struct bpk_err *err);
 
 /* Add the leaf of a parcel, which is the next chunk. */
 int bpk_seal_tree_put(struct bpk_seal_tree *tree, const struct bpk_checksum *checksum,
-		      const struct bpk_parcel *parcel, struct bpk_err *err);
+		      const struct bpk_parcel *parcel, bool tested, struct bpk_err *err);
 
 /* ---- Leaves on their way ---- */
 
@@ -141,10 +145,10 @@ void bpk_seal_proof_free(struct bpk_seal_proof *proof); /* accepts NULL */
 int bpk_seal_proof_test(const struct bpk_seal_proof *proof, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* True if SHA-256 of a chunk's packed bytes is recorded under this checksum: its leaf is then found
- * without a look at them, by the place where it stands. */
-bool bpk_seal_is_recorded(const struct bpk_checksum *checksum);
-int bpk_seal_leaf_at(uint64_t number, const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
+/* The digest of the leaf of a chunk by the digest that is recorded for it, which a checksum has,
+ * without a look at its bytes. */
+int bpk_seal_leaf_at(const struct bpk_checksum *checksum, uint64_t number,
+		     const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
 		     struct bpk_err *err);
 
 /* ---- A tree that is continued ---- */
@@ -158,9 +162,10 @@ struct bpk_seal_growth {
 	uint64_t generation;       /* 0: no seal, and nothing is noted */
 	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
 	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
-	/* Append the leaves of all chunks before the change to all, or of more than base has; NULL:
-	 * base is empty. */
+	/* Append the leaves of all chunks before the change to all, or of more than base has; and
+	 * find the present leaf of one. NULL: base is empty. */
 	int (*recall)(void *arg, struct bpk_buf *all, struct bpk_err *err);
+	bpk_seal_find_fn *find;
 	void *arg;
 };
 
@@ -170,7 +175,8 @@ void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
 int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* Keep the first nchunks chunks. */
+/* Keep the first nchunks chunks. What is cut off must be what was sealed, since an append packs the
+ * bytes of a short last chunk once more. */
 int bpk_seal_growth_cut(struct bpk_seal_growth *growth, uint64_t nchunks, struct bpk_err *err);
 
 /* Make the tree of all chunks. */

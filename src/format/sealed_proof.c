@@ -23,24 +23,6 @@ int bpk_seal_walk(bpk_seal_find_fn *find, void *arg, uint64_t nchunks,
 	return recorded == NULL || bpk_seal_tree_equals(&tree, recorded) ? 0 : bpk_seal_refuse(err);
 }
 
-/* ---- Recorded digests ---- */
-
-bool bpk_seal_is_recorded(const struct bpk_checksum *checksum)
-{
-	return checksum == bpk_checksum_find("sha256");
-}
-
-int bpk_seal_leaf_at(uint64_t number, const struct bpk_where *where, uint8_t leaf[BPK_MERKLE_SIZE],
-		     struct bpk_err *err)
-{
-	struct bpk_seal_facts facts = { .number = number,
-					.raw_size = where->header.raw_size,
-					.packed_size = where->header.packed_size };
-
-	memcpy(facts.digest, where->digest, BPK_MERKLE_SIZE);
-	return bpk_seal_leaf(&facts, leaf, err);
-}
-
 /* ---- Proofs ---- */
 
 struct proving {

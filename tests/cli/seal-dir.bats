@@ -20,7 +20,7 @@ records="[('x','<f4'),('y','<f4')]"
         make_directory -t 1 -T $threads
         [ "$(root s.x)" = "$sum" ]
     done
-    for checksum in none sha256; do
+    for checksum in none crc32 sha512; do
         make_directory -t 1 --checksum $checksum
         quietly bpk verify --min-generation 1 s.x
         [ "$(root s.x)" != "$sum" ]
@@ -60,7 +60,7 @@ records="[('x','<f4'),('y','<f4')]"
 
 # BPK_SEAL_ROUNDS=2000: so many manipulations of each kind
 @test "manipulations of a directory with digests that fit are found" {
-    for option in "-t 1" "--dtype $records"; do
+    for option in "-t 1" "-t 1 --checksum crc32" "--dtype $records" "--checksum crc32 --dtype $records"; do
         make_directory $option
         rm -rf same
         "$python" "$tests/lib/seal_dir.py" none 0 1 s.x same

@@ -35,7 +35,7 @@ open("nd", "wb").write(r.randbytes(14000) + bytes(14000) + r.randbytes(14000))'
             make_frame -F $format $option
             [ "$(root s.x)" = $sum ]
         done
-        for checksum in none sha256; do
+        for checksum in none crc32 sha512; do
             make_frame -F $format --checksum $checksum
             quietly bpk verify --min-generation 1 s.x
             [ "$(root s.x)" != $sum ]
@@ -135,10 +135,11 @@ open("nd", "wb").write(r.randbytes(14000) + bytes(14000) + r.randbytes(14000))'
 # BPK_SEAL_ROUNDS=2000: so many of each kind
 manipulate() {
     export ZEROS=$2
-    for format in b2frame b2sparse; do
-        $1 -F $format
-        "$python" "$tests/lib/seal_frame.py" none 0 1 s.x same-$format
-        quietly bpk verify --root "$(root s.x)" same-$format/0
+    for option in "-F b2frame" "-F b2frame --checksum crc32" "-F b2sparse" "-F b2sparse --checksum crc32"; do
+        $1 $option
+        rm -rf same
+        "$python" "$tests/lib/seal_frame.py" none 0 1 s.x same
+        quietly bpk verify --root "$(root s.x)" same/0
         for kind in swap copy special cut kind record mark field metadata layer header behind; do
             all_found seal_frame.py $kind s.x
         done

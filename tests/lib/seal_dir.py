@@ -1,13 +1,14 @@
 """KIND FIRST COUNT IN DIR: manipulate a sealed chunked directory COUNT times, into directories DIR/FIRST, DIR/FIRST+1,
 ..., so that all of bpk's digests fit. IN is of the layout Blaze, with columns or without. The kind "none" changes
 nothing."""
-import json, os, struct, zlib
+import hashlib, json, os, struct, zlib
 
 from seal_main import main
 
 SIZES = [0, 4, 4]
 M = (1 << 64) - 1
-SUMS = [lambda b: b"", lambda b: struct.pack("<I", zlib.adler32(b)), lambda b: struct.pack("<I", zlib.crc32(b))]
+SUMS = {0: lambda b: b"", 1: lambda b: struct.pack("<I", zlib.adler32(b)), 2: lambda b: struct.pack("<I", zlib.crc32(b)),
+        6: lambda b: hashlib.sha256(b).digest()}
 
 
 def mix(x):  # src/format/chunkdir/digest.c
@@ -114,7 +115,7 @@ def break_cut(d, rng):
 
 
 def break_kind(d, rng):
-    d.checksum = rng.choice([c for c in range(3) if c != d.checksum])
+    d.checksum = rng.choice([c for c in SUMS if c != d.checksum])
 
 
 def break_record(d, rng):

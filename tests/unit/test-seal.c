@@ -40,7 +40,7 @@ static struct bpk_seal_tree in_order(uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		struct bpk_parcel parcel = make(i, bytes);
 
-		assert_int_equal(bpk_seal_tree_put(&tree, none(), &parcel, &err), 0);
+		assert_int_equal(bpk_seal_tree_put(&tree, none(), &parcel, false, &err), 0);
 	}
 	return tree;
 }

@@ -202,9 +202,7 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_bloscpack_editor *e = editor;
 
-	if (bpk_parcel_seal(e->header.checksum, parcel, err) != 0)
-		return -1;
-	return e->reader->seal.marked ? bpk_seal_digest(e->header.checksum, parcel, err) : 0;
+	return bpk_parcel_seal(e->header.checksum, parcel, err);
 }
 
 /* Put a chunk that did not fit into the draft. */

@@ -22,7 +22,7 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunk
 	while (rc == 0 && parcel.number < reader->header.nchunks) {
 		rc = bpk_bloscpack_reader_ops.fetch(reader, &parcel, err);
 		if (rc == 0)
-			rc = bpk_seal_tree_put(&tree, reader->header.checksum, &parcel, err);
+			rc = bpk_seal_tree_put(&tree, reader->header.checksum, &parcel, false, err);
 		if (rc == 0 && ++parcel.number == nchunks && kept != NULL)
 			*kept = tree;
 	}
@@ -30,6 +30,21 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunk
 	if (rc < 0)
 		return -1;
 	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0 : bpk_seal_refuse(err);
+}
+
+int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .number = reader->header.nchunks - 1, .want_size = SIZE_MAX };
+	uint8_t leaf[BPK_MERKLE_SIZE];
+	int rc = bpk_bloscpack_reader_ops.fetch(reader, &parcel, err);
+
+	if (rc == 0)
+		rc = bpk_seal_parcel(reader->header.checksum, &parcel, parcel.number, false, leaf,
+				     err);
+	bpk_buf_clear(&parcel.packed);
+	if (rc != 0)
+		return -1;
+	return memcmp(leaf, reader->seal.tree->last, sizeof leaf) == 0 ? 0 : bpk_seal_refuse(err);
 }
 
 /* ---- Proofs ---- */
@@ -46,10 +61,10 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 	const struct bpk_checksum *checksum = f->reader->header.checksum;
 	struct bpk_where where;
 
-	if (bpk_seal_is_recorded(checksum))
+	if (checksum->size > 0)
 		return bpk_bloscpack_reader_ops.locate(f->reader, number, &where, err) != 0
 			       ? -1
-			       : bpk_seal_leaf_at(number, &where, leaf, err);
+			       : bpk_seal_leaf_at(checksum, number, &where, leaf, err);
 	f->parcel.number = number;
 	if (bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err) != 0 ||
 	    bpk_bloscpack_reader_ops.check(f->reader, &f->parcel, err) != 0)

@@ -150,9 +150,7 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_bloscpack_writer *w = writer;
 
-	if (bpk_parcel_seal(w->header.checksum, parcel, err) != 0)
-		return -1;
-	return w->generation > 0 ? bpk_seal_digest(w->header.checksum, parcel, err) : 0;
+	return bpk_parcel_seal(w->header.checksum, parcel, err);
 }
 
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
@@ -203,7 +201,8 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		return -1;
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", w->nchunks);
-	if (w->generation > 0 && bpk_seal_tree_put(&w->tree, w->header.checksum, parcel, err) != 0)
+	if (w->generation > 0 &&
+	    bpk_seal_tree_put(&w->tree, w->header.checksum, parcel, true, err) != 0)
 		return -1;
 	if (write_next(w, bpk_view(parcel->packed.data, size), err) != 0 ||
 	    bpk_bloscpack_entries_note(w, here, err) != 0)
@@ -238,7 +237,7 @@ static int write_empty_chunk(struct bpk_bloscpack_writer *w, struct bpk_err *err
 	if (rc == 0)
 		rc = bpk_bloscpack_entries_note(w, here, err);
 	if (rc == 0 && w->generation > 0)
-		rc = bpk_seal_tree_put(&w->tree, w->header.checksum, &parcel, err);
+		rc = bpk_seal_tree_put(&w->tree, w->header.checksum, &parcel, true, err);
 	bpk_buf_clear(&parcel.packed);
 	return rc;
 }

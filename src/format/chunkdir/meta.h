@@ -5,6 +5,7 @@
 #define BPK_FORMAT_CHUNKDIR_META_H
 
 #include "format/chunkdir/chunkdir.h"
+#include "format/digest_number.h"
 
 /* Bytes that the digest of sizes covers, at most. */
 enum { BPK_CHUNKDIR_NUMBERS = 8 * (7 + BPK_ARRAY_MAX_DIMENSIONS) };
@@ -134,6 +135,12 @@ uint64_t bpk_chunkdir_concurrent_add(uint64_t seen, struct bpk_view text);
  * added rows: the step can be repeated after bpk_chunkdir_files_drop. Any thread.
  */
 bool bpk_chunkdir_concurrent_judge(const struct bpk_chunkdir_reader *reader, struct bpk_err *err);
+
+/* The checksum of the file from which a parcel of an array was fetched. */
+static inline const struct bpk_checksum *bpk_chunkdir_checksum_of(const struct bpk_parcel *parcel)
+{
+	return bpk_checksum_of_number(parcel->packed.data[parcel->packed.size - 1]);
+}
 
 /* Prepend file, chunk position in it, and offset to a report. Returns -1. */
 int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,

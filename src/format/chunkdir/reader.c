@@ -99,10 +99,9 @@ static int check_chunk(const struct bpk_chunkdir_reader *r, const struct bpk_par
 		       struct bpk_err *err)
 {
 	const struct bpk_buf *packed = &parcel->packed;
-	const struct bpk_checksum *checksum =
-		bpk_checksum_of_number(packed->data[packed->size - 1]);
 
-	if (bpk_checksum_check(checksum, bpk_view(packed->data, parcel->packed_size),
+	if (bpk_checksum_check(bpk_chunkdir_checksum_of(parcel),
+			       bpk_view(packed->data, parcel->packed_size),
 			       packed->data + parcel->packed_size, err) == 0)
 		return 0;
 	return bpk_chunkdir_subject(&r->set, r->set.columns, parcel->number, parcel->packed_offset,
@@ -269,23 +268,13 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	return bpk_chunkdir_seal_test(r, parcel, err);
 }
 
-static int bring_leaf(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
-		      struct bpk_err *err)
-{
-	uint8_t leaf[BPK_MERKLE_SIZE];
-
-	if (bpk_chunkdir_seal_leaf(&r->set, parcel, leaf, err) != 0)
-		return -1;
-	return bpk_seal_leaves_set(r->leaves, parcel->number, leaf, err);
-}
-
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_reader *r = reader;
 
 	if ((r->set.has_columns ? check_records : check_chunk)(r, parcel, err) != 0)
 		return -1;
-	return r->leaves == NULL ? 0 : bring_leaf(r, parcel, err);
+	return bpk_chunkdir_seal_bring(r, parcel, err);
 }
 
 static bool reader_unpacks(const void *reader)

@@ -101,9 +101,22 @@ int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *r, struct bpk_err 
 
 /* ---- The parcels ---- */
 
+/* The digest of a chunk of a column. */
+static int digest_piece(const struct bpk_parcel *parcel, const struct bpk_chunkdir_piece *piece,
+			const struct bpk_checksum *checksum, bool tested,
+			uint8_t digest[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	const uint8_t *chunk = parcel->packed.data + piece->offset;
+
+	if (!tested || piece->checksum != checksum || checksum->size == 0)
+		return bpk_seal_digest(checksum, bpk_view(chunk, piece->size), digest, err);
+	bpk_seal_take_digest(checksum, chunk + piece->size, digest);
+	return 0;
+}
+
 /* The digest and the size of the chunks of all columns. */
-static int digest_pieces(const struct bpk_parcel *parcel, struct bpk_seal_facts *facts,
-			 struct bpk_err *err)
+static int digest_pieces(const struct bpk_parcel *parcel, const struct bpk_checksum *checksum,
+			 bool tested, struct bpk_seal_facts *facts, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_pieces *pieces = bpk_chunkdir_pieces(&parcel->packed);
 	uint8_t one[8 + BPK_MERKLE_SIZE], found[BPK_DIGEST_MAX];
@@ -115,8 +128,7 @@ static int digest_pieces(const struct bpk_parcel *parcel, struct bpk_seal_facts 
 
 		facts->packed_size += piece->size;
 		bpk_put_le64(one, piece->size);
-		rc = digest_of(bpk_view(parcel->packed.data + piece->offset, piece->size), one + 8,
-			       err);
+		rc = digest_piece(parcel, piece, checksum, tested, one + 8, err);
 		if (rc == 0)
 			rc = bpk_summing_add(&sum, bpk_view(one, sizeof one), err);
 	}
@@ -128,20 +140,40 @@ static int digest_pieces(const struct bpk_parcel *parcel, struct bpk_seal_facts 
 	return rc;
 }
 
-int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_parcel *parcel,
+int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
+			   const struct bpk_parcel *parcel, bool sealed,
 			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
 {
 	struct bpk_seal_facts facts = { .number = parcel->number, .raw_size = parcel->raw_size };
-	int rc;
 
-	if (set->has_columns) {
-		rc = digest_pieces(parcel, &facts, err);
-	} else {
-		facts.packed_size = parcel->packed_size;
-		rc = digest_of(bpk_view(parcel->packed.data, parcel->packed_size), facts.digest,
-			       err);
-	}
-	return rc == 0 ? bpk_seal_leaf(&facts, leaf, err) : -1;
+	if (!set->has_columns)
+		return bpk_seal_parcel(checksum, parcel, parcel->number, sealed, leaf, err);
+	if (digest_pieces(parcel, checksum, sealed, &facts, err) != 0)
+		return -1;
+	return bpk_seal_leaf(&facts, leaf, err);
+}
+
+/* The leaf of a parcel that was fetched. A file of another checksum has another digest. */
+static int leaf_of(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+		   bool tested, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = r->info.chunks.checksum;
+
+	if (!r->set.has_columns && tested)
+		tested = bpk_chunkdir_checksum_of(parcel) == checksum;
+	return bpk_chunkdir_seal_leaf(&r->set, checksum, parcel, tested, leaf, err);
+}
+
+int bpk_chunkdir_seal_bring(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+			    struct bpk_err *err)
+{
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	if (r->leaves == NULL)
+		return 0;
+	if (leaf_of(r, parcel, true, leaf, err) != 0)
+		return -1;
+	return bpk_seal_leaves_set(r->leaves, parcel->number, leaf, err);
 }
 
 struct finding {
@@ -159,7 +191,7 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 	if (ops->fetch(f->reader, &f->parcel, err) != 0 ||
 	    (f->checks && ops->check(f->reader, &f->parcel, err) != 0))
 		return -1;
-	return bpk_chunkdir_seal_leaf(&f->reader->set, &f->parcel, leaf, err);
+	return leaf_of(f->reader, &f->parcel, f->checks, leaf, err);
 }
 
 static void finding_clear(struct finding *f)
@@ -172,6 +204,16 @@ int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *r, struct bpk_buf *all, s
 {
 	struct finding f = { r, { .want_size = SIZE_MAX }, false };
 	int rc = bpk_seal_walk(find_leaf, &f, r->set.nchunks, r->set.seal.tree, all, err);
+
+	finding_clear(&f);
+	return rc;
+}
+
+int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *r, uint64_t number,
+			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = find_leaf(&f, number, leaf, err);
 
 	finding_clear(&f);
 	return rc;
@@ -204,14 +246,14 @@ static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZ
 
 	return bpk_chunkdir_reader_ops.locate(r, number, &where, err) != 0
 		       ? -1
-		       : bpk_seal_leaf_at(number, &where, leaf, err);
+		       : bpk_seal_leaf_at(r->info.chunks.checksum, number, &where, leaf, err);
 }
 
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
 {
 	struct bpk_chunkdir_reader *r = reader;
 	struct finding f = { r, { .want_size = SIZE_MAX }, true };
-	bool recorded = !r->set.has_columns && bpk_seal_is_recorded(r->info.chunks.checksum);
+	bool recorded = !r->set.has_columns && r->info.chunks.checksum->size > 0;
 	int rc = bpk_chunkdir_seal_check(r, err);
 
 	if (rc == 0)
@@ -228,7 +270,7 @@ int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *r, const struct bpk
 
 	if (r->proof == NULL)
 		return 0;
-	if (bpk_chunkdir_seal_leaf(&r->set, parcel, leaf, err) != 0)
+	if (leaf_of(r, parcel, false, leaf, err) != 0)
 		return -1;
 	return bpk_seal_proof_test(r->proof, parcel->number, leaf, err) == 0
 		       ? 0

@@ -34,9 +34,15 @@ int bpk_chunkdir_seal_put(const struct bpk_chunkdir_sealed_facts *facts,
 			  struct bpk_err *err);
 int bpk_chunkdir_seal_mark(struct bpk_buf *text, struct bpk_err *err);
 
-/* The digest of the leaf of a parcel, any thread. */
-int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_parcel *parcel,
+/* The digest of the leaf of a parcel in an archive of that checksum. sealed: its chunks were sealed
+ * just now. Any thread. */
+int bpk_chunkdir_seal_leaf(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
+			   const struct bpk_parcel *parcel, bool sealed,
 			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
+/* Bring the leaf of a fetched parcel whose seal was tested to those of the reader. Any thread. */
+int bpk_chunkdir_seal_bring(const struct bpk_chunkdir_reader *reader,
+			    const struct bpk_parcel *parcel, struct bpk_err *err);
 
 /* Test mark, record and root against each other and the meta files; no data file is read. 0 without
  * a seal. Fails with BPK_CORRUPT. */
@@ -46,6 +52,10 @@ int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *reader, struct bpk
  * wanted). */
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *reader, struct bpk_buf *all,
 			   struct bpk_err *err);
+
+/* The present leaf of a parcel, by its bytes. */
+int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *reader, uint64_t number,
+			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
 /* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);

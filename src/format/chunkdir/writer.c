@@ -180,7 +180,7 @@ static int note_leaf(struct writer *w, const struct bpk_parcel *parcel, struct b
 {
 	uint8_t leaf[BPK_MERKLE_SIZE];
 
-	if (bpk_chunkdir_seal_leaf(&w->set, parcel, leaf, err) != 0)
+	if (bpk_chunkdir_seal_leaf(&w->set, w->checksum, parcel, true, leaf, err) != 0)
 		return -1;
 	return bpk_seal_growth_set(&w->seal, parcel->number, leaf, err);
 }

@@ -214,11 +214,8 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_frame_editor *e = editor;
 
-	if (e->reader->array.is_nd)
-		return bpk_frame_nd_seal(e->info.chunks.checksum, parcel, err);
-	if (bpk_parcel_seal(e->info.chunks.checksum, parcel, err) != 0)
-		return -1;
-	return e->info.seal.sealed ? bpk_seal_digest(e->info.chunks.checksum, parcel, err) : 0;
+	return e->reader->array.is_nd ? bpk_frame_nd_seal(e->info.chunks.checksum, parcel, err)
+				      : bpk_parcel_seal(e->info.chunks.checksum, parcel, err);
 }
 
 /* ---- Metadata and digests ---- */

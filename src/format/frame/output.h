@@ -92,19 +92,14 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 
 /* ---- The seal (output_seal.c); without one, nothing is done ---- */
 
-/* Note chunk number, the next one or one that is replaced: a parcel as it was stored, a chunk in
- * another form, or an entry of the index. */
+/* Note chunk number, the next one or one that is replaced: a parcel as it was stored, with its
+ * digest behind it, a chunk in another form, or an entry of the index. */
 int bpk_frame_output_seal_parcel(struct bpk_frame_output *out, uint64_t number,
 				 const struct bpk_parcel *parcel, struct bpk_err *err);
 int bpk_frame_output_seal_chunk(struct bpk_frame_output *out, uint64_t number, uint64_t raw_size,
 				struct bpk_view chunk, struct bpk_err *err);
 int bpk_frame_output_seal_entry(struct bpk_frame_output *out, uint64_t number, uint64_t raw_size,
 				uint64_t entry, struct bpk_err *err);
-
-/* The part of bpk_writer_ops.seal: work for any thread. */
-int bpk_frame_output_seal_digest(const struct bpk_frame_output *out,
-				 const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-				 struct bpk_err *err);
 
 /* ---- Chunks in a form that c-blosc2 can read (compat.c) ---- */
 

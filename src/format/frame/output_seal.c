@@ -11,7 +11,7 @@ int bpk_frame_output_seal_parcel(struct bpk_frame_output *out, uint64_t number,
 
 	if (out->seal.generation == 0)
 		return 0;
-	if (bpk_seal_parcel(out->checksum, parcel, number, false, leaf, err) != 0)
+	if (bpk_seal_parcel(out->checksum, parcel, number, true, leaf, err) != 0)
 		return -1;
 	return bpk_seal_growth_set(&out->seal, number, leaf, err);
 }
@@ -28,7 +28,7 @@ int bpk_frame_output_seal_chunk(struct bpk_frame_output *out, uint64_t number, u
 
 	if (out->seal.generation == 0)
 		return 0;
-	if (bpk_seal_parcel(&bpk_checksums[0], &parcel, number, false, leaf, err) != 0)
+	if (bpk_seal_parcel(out->checksum, &parcel, number, false, leaf, err) != 0)
 		return -1;
 	return bpk_seal_growth_set(&out->seal, number, leaf, err);
 }
@@ -43,11 +43,4 @@ int bpk_frame_output_seal_entry(struct bpk_frame_output *out, uint64_t number, u
 	if (bpk_frame_seal_entry(number, raw_size, entry, leaf, err) != 0)
 		return -1;
 	return bpk_seal_growth_set(&out->seal, number, leaf, err);
-}
-
-int bpk_frame_output_seal_digest(const struct bpk_frame_output *out,
-				 const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-				 struct bpk_err *err)
-{
-	return out->seal.generation == 0 ? 0 : bpk_seal_digest(checksum, parcel, err);
 }

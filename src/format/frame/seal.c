@@ -69,6 +69,16 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 			       leaf, err);
 }
 
+int bpk_frame_seal_find(struct bpk_frame_reader *r, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = find_leaf(&f, number, leaf, err);
+
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
+}
+
 int bpk_frame_seal_walk(struct bpk_frame_reader *r, bool compares, struct bpk_buf *all,
 			struct bpk_err *err)
 {
@@ -115,7 +125,7 @@ static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZ
 	    bpk_frame_get_seal(&r->state, number, where.digest, err) != 0)
 		return -1;
 	where.header = place.header;
-	return bpk_seal_leaf_at(number, &where, leaf, err);
+	return bpk_seal_leaf_at(r->state.digests.checksum, number, &where, leaf, err);
 }
 
 /* Bands take their items from many chunks. */
@@ -123,7 +133,7 @@ int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_
 {
 	struct bpk_frame_reader *r = reader;
 	struct finding f = { r, { .want_size = SIZE_MAX }, true };
-	bool recorded = bpk_seal_is_recorded(bpk_frame_seal_checksum(r)) && !r->state.stale;
+	bool recorded = bpk_frame_seal_checksum(r)->size > 0 && !r->state.stale;
 	int rc = bpk_frame_seal_check(r, err);
 
 	if (r->array.bands != NULL && first != end) {

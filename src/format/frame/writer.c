@@ -103,12 +103,8 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_frame_output *output = output_of(writer);
 
-	/* the chunks of a band have no room for more than their digests */
-	if (output->has_nd)
-		return bpk_frame_nd_seal(output->checksum, parcel, err);
-	if (bpk_parcel_seal(output->checksum, parcel, err) != 0)
-		return -1;
-	return bpk_frame_output_seal_digest(output, output->checksum, parcel, err);
+	return output->has_nd ? bpk_frame_nd_seal(output->checksum, parcel, err)
+			      : bpk_parcel_seal(output->checksum, parcel, err);
 }
 
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
