@@ -198,6 +198,9 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 	info.raw_size = c->raw_size;
 	if (c->args->encoding.checksum != NULL)
 		info.chunks.checksum = c->args->encoding.checksum;
+	else if (c->seal && info.chunks.checksum->size > 0 &&
+		 !bpk_checksum_is_strong(info.chunks.checksum))
+		info.chunks.checksum = bpk_checksum_find("sha256"); /* as pack --seal */
 	/* an empty archive may call its chunk size 0 */
 	if (info.chunks.size == 0 && !c->format->is_directory)
 		info.chunks.size = BPK_UNKNOWN;

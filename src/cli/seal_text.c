@@ -50,6 +50,6 @@ int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err)
 	return bpk_fail(
 		err, BPK_FAILED,
 		"its seal is as weak as its checksum %s, and proves nothing against a "
-		"forger; bpk pack --seal alone, or with --checksum sha256, makes a strong one",
+		"forger; bpk convert --seal FILE NEW makes a strong one",
 		checksum->name);
 }

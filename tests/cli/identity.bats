@@ -220,7 +220,10 @@ forge() {
             bpk cat $to | cmp - in
         done
     done
-    bpk convert -q --seal -o sealed.blp in.blp
+    bpk pack -q -f --set k=1 -o in.blp in
+    ends 0 bpk convert -v --seal -o sealed.blp in.blp
+    says 'chunks are copied'
+    bpk info --json sealed.blp | grep -q '"checksum":"sha256"'
     quietly bpk verify --min-generation 1 sealed.blp
     refuses 2 'records no identity$' bpk verify --identity sealed.blp
     notes 'left out of the result; --seal makes a new one' bpk convert --identity sealed.blp new.blp
