@@ -1,5 +1,6 @@
 /*
- * Lines, UTF-8, the escapes of untrusted text for terminals and shells, and numbers as text. Called by errors,
+ * Lines, UTF-8, the escapes of untrusted text for terminals and shells, and numbers as text.
+ * Called by errors,
  * JSON, layouts, layers of frames, encode_block.c, choose, and results of commands.
  */
 #include "base/text.h"

@@ -32,8 +32,8 @@ static bool is_new(const char *path, const char *line)
 	return node == NULL;
 }
 
-/* Inputs may be opened twice, to look at all of them first. The advice is a command before the name,
- * and its use. */
+/* Inputs may be opened twice, to look at all of them first. The advice is a command before the
+ * name, and its use. */
 static void note_once(const char *path, const char *line, const char *command, const char *use)
 {
 	char word[BPK_WORD_TEXT];
