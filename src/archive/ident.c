@@ -351,9 +351,47 @@ int bpk_ident_leave_out(struct bpk_info *info, struct bpk_ident_less *less, stru
 	return 0;
 }
 
+/* The last of the layers. */
+static int put_layer(struct bpk_metadata_info *metadata, const struct bpk_ident *identity,
+		     struct bpk_ident_less *less, struct bpk_err *err)
+{
+	size_t count = metadata->nlayers;
+	struct bpk_layer *layers = bpk_calloc(count + 1, sizeof *layers, err);
+	struct bpk_buf value = { 0 };
+	int rc = layers == NULL ? -1 : bpk_ident_put(identity, &value, err);
+
+	if (rc == 0)
+		rc = bpk_msgpack_parse(bpk_view(value.data, value.size - 1), &less->content, err);
+	bpk_buf_clear(&value);
+	if (rc != 0) {
+		free(layers);
+		return -1;
+	}
+	memcpy(layers, metadata->layers, count * sizeof *layers);
+	layers[count] = (struct bpk_layer){ .name = BPK_IDENT_NAME,
+					    .content = bpk_buf_view(&less->content) };
+	free(less->layers);
+	metadata->layers = less->layers = layers;
+	metadata->nlayers = count + 1;
+	return 0;
+}
+
+int bpk_ident_put_in(struct bpk_info *info, const struct bpk_ident *identity,
+		     struct bpk_ident_less *less, struct bpk_err *err)
+{
+	struct bpk_metadata_info *metadata = &info->metadata;
+
+	if (bpk_ident_join(&less->text, identity, err) != 0)
+		return -1;
+	metadata->text = bpk_buf_view(&less->text);
+	metadata->given = true;
+	return metadata->nlayers == 0 ? 0 : put_layer(metadata, identity, less, err);
+}
+
 void bpk_ident_less_clear(struct bpk_ident_less *less)
 {
 	bpk_buf_clear(&less->text);
+	bpk_buf_clear(&less->content);
 	free(less->layers);
 	*less = (struct bpk_ident_less){ 0 };
 }

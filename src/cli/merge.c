@@ -28,6 +28,7 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 {
 	struct bpk_input *in = &m->copies[m->count++];
 	const struct bpk_place *place = &in->place;
+	char word[BPK_WORD_TEXT];
 
 	*in = (struct bpk_input){ .path = path };
 	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
@@ -36,11 +37,12 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 		return -1;
 	if (place->is_member || (!place->is_directory && !bpk_source_seekable(place->source)))
 		return fail_copy(in, err, BPK_FAILED, "is no file or directory of its own");
-	if (bpk_salvage_has_leftover(place))
-		return fail_copy(in, err, BPK_FAILED,
-				 "has a change that was interrupted; bpk repair --in-place settles "
-				 "it");
-	return 0;
+	if (!bpk_salvage_has_leftover(place))
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "has a change that was interrupted; bpk repair --in-place %s settles it",
+		 bpk_shell_word(path, word));
+	return bpk_input_subject(in, err);
 }
 
 /* Find the format that all have, as far as one can tell. */

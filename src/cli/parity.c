@@ -131,8 +131,9 @@ static void run_parity(void *arg, char **operands, size_t count)
 		return;
 	}
 	if (count == 2 && !bpk_side_parse(operands[1], &share)) {
-		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%",
-			 operands[1]);
+		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%%s",
+			 operands[1],
+			 bpk_side_parse(operands[0], &share) ? "; ARCHIVE stands before P%" : "");
 		bpk_report("parity", &err);
 		return;
 	}
@@ -141,6 +142,11 @@ static void run_parity(void *arg, char **operands, size_t count)
 		bpk_report(NULL, &err);
 	bpk_input_close(&in);
 }
+
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "check", "'bpk verify FILE' compares FILE with its parity file, too" },
+	{ 0 },
+};
 
 const struct bpk_command bpk_command_parity = {
 	.name = "parity",
@@ -155,6 +161,7 @@ const struct bpk_command bpk_command_parity = {
 		"missing files are restored, too.",
 	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct parity_args),
 	.defaults = &defaults,
 	.run = run_parity,

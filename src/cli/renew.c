@@ -101,7 +101,7 @@ static int check_range(struct bpk_renewal *renewal, struct bpk_source *committed
 	if (bpk_parity_compare(side->parity, committed, &side->scan, err) != 0)
 		return -1;
 	renewal->refused = true;
-	return bpk_side_fail_damaged(side, err);
+	return bpk_side_fail_damaged(side, renewal->path, err);
 }
 
 /* Most writes follow each other. False: it is more than can be noted. */
@@ -144,8 +144,12 @@ int bpk_renewal_note(void *arg, struct bpk_source *committed, uint64_t offset, u
 
 static int note_other_state(const struct bpk_renewal *renewal)
 {
-	bpk_note(renewal->path, "its parity was of another state before this change, and "
-				"stays so; bpk parity renews it");
+	char word[BPK_WORD_TEXT];
+
+	bpk_note(renewal->path,
+		 "its parity was of another state before this change, and stays so; bpk parity %s "
+		 "renews it",
+		 bpk_shell_word(renewal->path, word));
 	return 0;
 }
 

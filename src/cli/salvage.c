@@ -473,6 +473,22 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool applies,
 	return rc;
 }
 
+/* As with unpack --fill: nothing is filled that parity restores. err is the damage, or becomes the
+ * way to restore it. */
+static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	struct bpk_err way = *err;
+	bool heals;
+
+	if (!applies || job->fill == BPK_FILL_NONE)
+		return false;
+	(void)bpk_heal_judge(job->shared, &job->in, -1, &heals, &way);
+	if (way.kind != BPK_REPAIRABLE)
+		return false;
+	*err = way;
+	return true;
+}
+
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies, bool guesses)
 {
@@ -491,7 +507,7 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		need = need_of(job.shared, &job.in, applies, &damage);
 	/* what follows would pass a file that could not be read */
 	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
-	if (failed)
+	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
 		bpk_report(NULL, &damage);
 	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies)

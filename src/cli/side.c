@@ -226,14 +226,17 @@ int bpk_side_make(const char *path, const char *name, const struct bpk_side_opti
 
 int bpk_side_check_own(const struct bpk_input *in, const char *what, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (in->format == NULL)
 		return bpk_input_fail_unknown(in, err);
 	if (bpk_path_is_url(in->path) || in->place.is_member)
 		bpk_fail(err, BPK_FAILED, "is no file of its own, which %s could lie beside", what);
 	else if (bpk_place_pending(&in->place))
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place settles "
-			 "it");
+			 "a change was interrupted and is pending; bpk repair --in-place %s "
+			 "settles it",
+			 bpk_shell_word(in->path, word));
 	else if (!in->place.is_directory && !bpk_source_seekable(in->place.source))
 		bpk_fail(err, BPK_FAILED, "is no regular file");
 	else
@@ -339,6 +342,17 @@ enum bpk_side_state bpk_side_state(const char *path)
 	return state;
 }
 
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (err->kind == BPK_CORRUPT && in->path != NULL && bpk_side_has(in->path))
+		bpk_fail(err, plain.kind,
+			 "%s; bpk verify %s shows whether its parity file restores it", plain.text,
+			 bpk_shell_word(in->path, word));
+}
+
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
 	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);
@@ -430,14 +444,18 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 
-int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err)
+int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
+	bpk_shell_word(path, word);
 	if (side->scan.lost > 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"is damaged, and parity restores a part of it: bpk verify tells "
-				"what is lost; nothing was changed");
+				"is damaged, and parity restores a part of it: bpk verify %s tells "
+				"what is lost; nothing was changed",
+				word);
 	return bpk_fail(err, BPK_REPAIRABLE,
-			"is damaged, and parity restores it: bpk verify --heal first");
+			"is damaged, and parity restores it: bpk verify --heal %s first", word);
 }
 
 /* A parity file that cannot be used is reported when it should be renewed. */
@@ -455,7 +473,7 @@ int bpk_side_need_whole(const char *path, struct bpk_err *err)
 		 (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);
 		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
-			bpk_side_fail_damaged(&side, err);
+			bpk_side_fail_damaged(&side, path, err);
 			rc = bpk_err_subject(err, "%s", path);
 		}
 	}

@@ -74,6 +74,9 @@ enum bpk_side_state bpk_side_state(const char *path);
 /* Add it to the record as parity: null, "current", "stale" or "damaged". */
 void bpk_side_record(enum bpk_side_state state);
 
+/* If err is damage of an archive that has a parity file, name the command that compares them. */
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err);
+
 /* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 
@@ -91,7 +94,7 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
-int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err);
+int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
 /* Before a change of all of the archive at path: fail, as above and with its name in front, if it
  * is damaged and has parity of its state before. One read of it. */

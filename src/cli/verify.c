@@ -171,6 +171,13 @@ static void run_verify(void *args, char **operands, size_t count)
 	bpk_verify_all(args, operands, count);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "repair",
+	  "--heal restores FILE in place by its parity file, 'bpk repair FILE' shows what is left "
+	  "without one" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_verify = {
 	.name = "verify",
 	.synopsis = "[OPTION]... [FILE]...",
@@ -185,6 +192,7 @@ const struct bpk_command bpk_command_verify = {
 	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_verify_args),
 	.defaults = &defaults,
 	.run = run_verify,

@@ -8,6 +8,7 @@
 #include "cli/identity.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/salvage_job.h"
 #include "cli/seal.h"
 #include "cli/share.h"
 #include "cli/side.h"
@@ -212,9 +213,12 @@ static void print_record(const struct bpk_transfer *transfer, const struct findi
 /* The committed state, which was read, is intact. */
 static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
 	bpk_fail(err, BPK_REPAIRABLE,
-		 "a change was interrupted and is pending; bpk repair --in-place, or the next "
-		 "append, write, truncate or meta, settles it");
+		 "a change was interrupted and is pending; bpk repair --in-place %s, or the next "
+		 "append, write, truncate or meta, settles it",
+		 bpk_shell_word(in->path, word));
 	return bpk_input_subject(in, err);
 }
 
@@ -424,33 +428,41 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
-/* NULL: there is none, as for a file that is no archive, or whose beginning is lost. */
-static const char *find_advice(const struct bpk_input *in, const struct findings *found)
+/* The next step, a command before and behind the file's name. NULL: there is none, as for a file
+ * that is no archive. */
+static const char *find_advice(const struct bpk_input *in, const struct findings *found,
+			       const char **use)
 {
 	bool is_open = in->place.source != NULL || in->place.directory != NULL;
 
+	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
-		return "a change was interrupted and is pending: bpk repair --in-place settles it";
-	if (in->format == NULL)
+		return "a change was interrupted and is pending: bpk repair --in-place";
+	if (in->format == NULL && !(is_open && bpk_salvage_format(in) != NULL))
 		return NULL;
+	*use = found->intact ? "saves all data" : "saves all other data";
 	if (found->intact)
-		return "bpk repair --apply -o OUT saves all data";
-	return found->damage.count > 0 ? "bpk unpack --fill zero saves all other data"
-				       : "bpk repair shows which data are left";
+		return "bpk repair --apply -o OUT";
+	if (found->damage.count > 0)
+		return "bpk unpack --fill zero";
+	*use = "shows which data are left";
+	return "bpk repair";
 }
 
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
 static void add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,
 		       const struct findings *found, struct bpk_err *err)
 {
-	const char *advice = find_advice(in, found);
+	const char *use, *advice = find_advice(in, found, &use);
 	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
 
 	if (advice == NULL || err->kind != BPK_CORRUPT || args->shared.tally->advised ||
 	    args->shared.quiet || bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; %s", plain.text, advice);
+	bpk_fail(err, plain.kind, "%s; %s %s %s", plain.text, advice,
+		 bpk_shell_word(in->path, word), use);
 }
 
 static void clear_findings(struct findings *found, struct remarks *remarks)
@@ -538,6 +550,12 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	note_parity(args, transfer->in, found, before, heals, err);
 	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
 		note_remark(remarks, "parity is of another time of change; bpk parity renews it");
+	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
+	    !bpk_side_has(transfer->in->path)) {
+		struct bpk_err plain = *err;
+
+		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
+	}
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };

@@ -323,3 +323,18 @@ END
     BPK_OPTIONS='-12' refuses 64 "BPK_OPTIONS: levels go from -0 to -9" bpk pack -f a
     unset BPK_OPTIONS
 }
+
+@test "words of like programs for healing, sealing and sums are answered with those of bpk" {
+    for pair in 'heal verify --heal' 'fsck verify' 'sign seal --sign' 'salvage repair' 'recover repair' \
+        'merge repair --merge' 'hash sum' 'prove cat --prove'; do
+        refuses 64 "unknown command '${pair%% *}', use 'bpk ${pair#* }'$" bpk "${pair%% *}" f
+    done
+    refuses 64 '--repair; --heal restores' bpk verify --repair f
+    refuses 64 "--check; 'bpk verify FILE'" bpk parity --check f
+    refuses 64 "ARCHIVE stands before P%$" bpk parity 5% f
+    refuses 64 '-b; every FILE is read as binary' bpk sum -b f
+    refuses 64 '--tag; lines have the form of sha256sum' bpk sum --tag f
+    refuses 64 "--verify; --check SIGNERS" bpk seal --verify f
+    echo x >"it's"
+    refuses 64 "to pack a file: bpk pack 'it'.''s'$" bpk "it's"
+}
