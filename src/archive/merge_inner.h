@@ -45,15 +45,21 @@ struct bpk_merge_known {
 	uint64_t offset, packed_size;
 };
 
+/* The state of a directory. */
+struct bpk_merge_state {
+	uint64_t generation;
+	uint64_t files; /* a hash of their names, inodes, sizes and times */
+};
+
 struct bpk_merge {
 	const struct bpk_input *copies;
 	size_t ncopies;
 	const struct bpk_format *format;
-	uint64_t generations[BPK_MERGE_MOST];     /* of directories */
-	struct bpk_salvage found[BPK_MERGE_MOST]; /* in each copy alone */
-	struct bpk_merge_file *files;             /* by name */
+	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
+	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
+	struct bpk_merge_file *files;                  /* by name */
 	size_t nfiles, files_room;
-	const char **names; /* theirs */
+	const char **names;           /* theirs */
 	struct bpk_merge_known *known;
 	size_t nknown;
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */

@@ -28,13 +28,24 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 	return 0;
 }
 
+/* source: NULL if the file that a chunk was found in is not there any more. */
+static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *bytes,
+		    struct bpk_err *err)
+{
+	size_t got = 0;
+
+	if (source != NULL &&
+	    bpk_source_read_at(source, offset, bpk_span(bytes->data, bytes->size), &got, err) != 0)
+		return -1;
+	return got < bytes->size ? bpk_fail_changed(err) : 0;
+}
+
 /* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
 static int read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		    const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err)
 {
 	struct bpk_merge_view view = { 0 };
 	struct bpk_source *source = NULL;
-	size_t got = 0;
 	int rc = bpk_buf_resize(bytes, (size_t)run->size, err);
 
 	if (rc == 0 && file->nparts > 0)
@@ -42,12 +53,9 @@ static int read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 	else if (rc == 0)
 		rc = bpk_merge_borrow(m, run->copy, file, &source, err);
 	if (rc == 0)
-		rc = bpk_source_read_at(source != NULL ? source : view.place.source, run->offset,
-					bpk_span(bytes->data, bytes->size), &got, err);
+		rc = read_all(source != NULL ? source : view.place.source, run->offset, bytes, err);
 	bpk_merge_release(m, source);
 	bpk_merge_view_close(&view);
-	if (rc == 0 && got < bytes->size)
-		rc = bpk_fail(err, BPK_FAILED, "has become shorter");
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[run->copy], err);
 }
 

@@ -134,7 +134,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	return 0;
 }
 
-static int merge(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
 {
 	struct bpk_salvage_job *job = &m->job;
 	bool applies = job->shared->output != NULL;
@@ -147,6 +147,19 @@ static int merge(struct merging *m, char *const *paths, size_t count, struct bpk
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
 		return bpk_fail_as(err, &why);
 	return bpk_salvage_run(job, applies, err);
+}
+
+/* A verdict on copies that have changed meanwhile is none. */
+static int merge(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+	int rc = unite(m, paths, count, err);
+
+	if (m->job.merge == NULL || m->job.is_saved || err->kind == BPK_NO_MEMORY ||
+	    bpk_merge_unchanged(m->job.merge, &changed) == 0)
+		return rc;
+	*err = changed;
+	return -1;
 }
 
 void bpk_merge_files(const struct bpk_args *args, char *const *paths, size_t count,

@@ -145,3 +145,36 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
         same new.$suffix good.$suffix
     done
 }
+
+@test "copies that change while they are read end the merge, or the result is of one state" {
+    local suffix count step status all=0
+    need_nth
+    data noise 60000 A
+    data noise 2000 more
+    cat A more >longer
+    for suffix in blp blpd b2frame b2s; do
+        bpk pack -q -z 8K -o good.$suffix A
+        cp -r good.$suffix x.$suffix
+        "$nth" -R -o calls "$BPK" repair --merge -T 1 -o out.$suffix x.$suffix x.$suffix >"$out"
+        count=$(wc -l <calls)
+        step=$((count / (${BPK_BESIDE_TRIES:-6}) + 1))
+        for ((point = 1 + all % step; point <= count; point += step)); do
+            rm -rf x.$suffix out.$suffix
+            cp -r good.$suffix x.$suffix
+            status=0
+            NTH_RUN="timeout 5 $BPK append -q --no-sync x.$suffix more" "$nth" -R -n $point -a run \
+                "$BPK" repair --merge -T 1 -o out.$suffix x.$suffix x.$suffix >"$out" 2>"$err" || status=$?
+            all=$((all + 1))
+            if [ $status -eq 0 ]; then
+                bpk verify out.$suffix
+                bpk cat out.$suffix >got
+                cmp -s got A || same got longer
+            else
+                [ $status -eq 1 ] || die "$suffix at $point: status $status" "$(cat "$err")"
+                says 'changed while it was read'
+                [ ! -e out.$suffix ]
+            fi
+        done
+    done
+    echo "# $all points" >&3
+}
