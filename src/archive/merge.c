@@ -132,7 +132,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 		if (search(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
-	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
+	    bpk_merge_keep_intact(m, err) != 0 || list_known(m, err) != 0 ||
+	    bpk_merge_choose(m, err) != 0)
 		return -1;
 	return bpk_merge_take_chunks(m, err) != 0 ? -1 : bpk_merge_prove(m, err);
 }

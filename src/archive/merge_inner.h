@@ -60,6 +60,7 @@ struct bpk_merge {
 	struct bpk_merge_file *files;                  /* by name */
 	size_t nfiles, files_room;
 	const char **names;           /* theirs */
+	bool dropped[BPK_MERGE_MOST]; /* copies that are damaged, where others are intact */
 	struct bpk_merge_known *known;
 	size_t nknown;
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */
@@ -97,6 +98,11 @@ struct bpk_merge_view {
 int bpk_merge_view_open(struct bpk_merge *m, int whose, struct bpk_merge_file *only,
 			struct bpk_merge_view *view, struct bpk_err *err);
 void bpk_merge_view_close(struct bpk_merge_view *view);
+
+/* ---- Intact copies: merge_intact.c ---- */
+
+/* If copies are intact, take nothing of the others: what no digest covers would come from any. */
+int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 

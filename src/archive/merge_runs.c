@@ -14,6 +14,15 @@ static int fail_other(const struct bpk_merge *m, size_t a, size_t b, const char 
 			m->copies[a].path, m->copies[b].path, x, y, what);
 }
 
+/* True if a chunk tells the size of all but the last one. */
+static bool has_size(const struct bpk_salvage *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].intact && found->all[i].number + 1 < found->nchunks)
+			return true;
+	return false;
+}
+
 /* Numbers and sizes, as far as they are certain. */
 static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
 {
@@ -23,7 +32,7 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 		return 0;
 	if (x->nchunks != y->nchunks)
 		return fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
-	if (x->chunk_size != y->chunk_size)
+	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
 		return fail_other(m, a, b, "bytes in a chunk", x->chunk_size, y->chunk_size, err);
 	return 0;
 }
@@ -284,7 +293,7 @@ static int take_others(struct bpk_merge *m, struct bpk_err *err)
 	if (ops->open(&view.place, &options, &reader, NULL) != 0)
 		reader = NULL;
 	for (size_t c = 0; rc == 0 && reader != NULL && c < m->ncopies; c++)
-		if (m->files[0].sizes[c] != m->files[0].size)
+		if (!m->dropped[c] && m->files[0].sizes[c] != m->files[0].size)
 			rc = take_copy(m, c, reader, err);
 	if (reader != NULL)
 		ops->close(reader);
@@ -297,7 +306,7 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 	bool is_file = m->names == NULL;
 
 	for (size_t c = 0; c < m->ncopies; c++)
-		if ((!is_file || m->files[0].sizes[c] == m->files[0].size) &&
+		if (!m->dropped[c] && (!is_file || m->files[0].sizes[c] == m->files[0].size) &&
 		    take_copy(m, c, NULL, err) != 0)
 			return -1;
 	return is_file && m->is_open ? take_others(m, err) : 0;
