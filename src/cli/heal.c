@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/side.h"
 #include "cli/signal.h"
+#include "cli/verify.h"
 
 /* ---- the verdict ---- */
 
@@ -460,7 +461,8 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 		bpk_fail(&err, BPK_REPAIRABLE,
 			 "a change was interrupted and is pending; --in-place settles it");
 		rc = bpk_input_subject(&in, &err);
-	} else if (rc == 0 && bpk_side_verify(shared, &in, &err) != 0) {
+	} else if (rc == 0 && (bpk_side_verify(shared, &in, &err) != 0 ||
+			       bpk_verify_recorded(shared, &in, false, &err) != 0)) {
 		bpk_input_close(&in);
 		rc = apply(shared, path, &err);
 	} else if (rc == 0) {

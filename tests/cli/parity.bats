@@ -537,3 +537,37 @@ restores_unwritten() {
     [ "$(json "$out" 'x["raw_size"], x["status"], x["bad_chunks"], x["remarks"]')" = \
         "(60000, 0, [], ['was restored by its parity file'])" ] || die "$(cat "$out")"
 }
+
+# Chunks 3 and 5 of an archive of chunks that are stored, of one size, change places: its time stays.
+swap() {
+    touch -r "$1" time
+    "$python" - "$1" "$2" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+raw = open(sys.argv[2], "rb").read()
+size = 8192 + 16 + 4
+first, second = (data.find(raw[n * 8192:n * 8192 + 99]) - 16 for n in (3, 5))
+data[first:first + size], data[second:second + size] = data[second:second + size], data[first:first + size]
+open(sys.argv[1], "r+b").write(data)
+END
+    touch -r time "$1"
+}
+
+@test "unpack --rm keeps an archive that its parity calls damaged, and repair tells" {
+    need_python
+    data noise 60000 a
+    bpk pack -q --checksum crc32 -0 -t 1 -z 8K --parity 40% -o a.blp a
+    cp a.blp good
+    swap a.blp a
+    cp a.blp bad
+    refuses 3 'no checksum fails, but .* parity restores all of it' bpk unpack --rm -o out a.blp
+    [ ! -e out ]
+    cmp a.blp bad
+    [ -e a.blp.bpp ]
+    refuses 3 'no checksum fails, but .* parity restores all of it' bpk repair a.blp
+    bpk verify --heal a.blp 2>"$err"
+    cmp a.blp good
+    quietly bpk unpack --rm -o out a.blp
+    cmp out a
+    [ -z "$(find . -name 'a.blp*')" ]
+}
