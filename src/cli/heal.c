@@ -105,6 +105,18 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, path, heals, err);
 }
 
+bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
+{
+	const struct bpk_info *info = in->info;
+	struct bpk_err why = { 0 };
+
+	if (info->seal.sealed)
+		return true;
+	return bpk_checksum_is_strong(info->chunks.checksum) && info->members <= 1 &&
+	       info->metadata.given && bpk_ident_is_named(info->metadata.text) &&
+	       bpk_verify_recorded(shared, in, true, &why) == 0;
+}
+
 /* Damage that comes later could not be healed in place. */
 static int note_other_time(const struct bpk_shared *shared, const struct bpk_side *side,
 			   const char *path)
@@ -115,11 +127,13 @@ static int note_other_time(const struct bpk_shared *shared, const struct bpk_sid
 }
 
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
-		       const char *path, bool *heals, struct bpk_err *err)
+		       const struct bpk_input *in, bool *heals, struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
+	const char *path = in->path;
 
-	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path))
+	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
+	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, path, heals, err);
 	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 	    side->drift.added > 0)
@@ -187,7 +201,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
 	else if (there && !is_in_change(&in->place))
-		rc = judge_whole(shared, &side, in->path, heals, err);
+		rc = judge_whole(shared, &side, in, heals, err);
 	bpk_side_clear(&side);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/heal.h"
 #include "cli/report.h"
 #include "cli/side.h"
 #include "cli/text.h"
@@ -80,14 +81,15 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 	return rc;
 }
 
-/* Bytes that no checksum covers would lose what restores them, and wrong content would be kept. */
+/* Bytes that no checksum covers would lose what restores them, and wrong content would be kept. A
+ * seal that fits proves that older parity is of another state. */
 static int refuse_damaged(const struct parity_args *args, const struct bpk_input *in,
 			  struct bpk_err *err)
 {
 	struct bpk_err why;
 	int rc = bpk_verify_recorded(&args->shared, in, false, err);
 
-	if (rc == 0)
+	if (rc == 0 && !bpk_heal_is_proven(&args->shared, in))
 		rc = bpk_side_need_whole(in->path, err);
 
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))

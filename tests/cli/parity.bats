@@ -571,3 +571,28 @@ END
     cmp out a
     [ -z "$(find . -name 'a.blp*')" ]
 }
+
+@test "what a seal, or strong checksums and an identity prove is not replaced by other parity of its time" {
+    local proof name
+    data noise 60000 a
+    { printf x && tail -c +2 a; } >b
+    for proof in --seal '--identity --checksum sha256'; do
+        for name in x.blp x.b2frame; do
+            bpk pack -q -f $proof -0 -z 8K -o old.${name#x.} a
+            bpk pack -q -f $proof -0 -z 8K -o new.${name#x.} b
+            touch -d '2020-02-02 02:02:02' old.${name#x.} new.${name#x.}
+            cp -p old.${name#x.} $name
+            bpk parity $name 40%
+            cp -p new.${name#x.} $name
+            refuses 3 'is whole, but its parity is stale' bpk verify --heal $name
+            cmp $name new.${name#x.}
+            quietly bpk parity $name
+            quietly bpk verify $name
+            # damage is healed still
+            printf 'xxxxxxxx' | dd of=$name bs=1 seek=30000 conv=notrunc status=none
+            touch -r new.${name#x.} $name
+            bpk verify --heal $name 2>"$err"
+            cmp $name new.${name#x.}
+        done
+    done
+}
