@@ -202,7 +202,7 @@ complete -c bpk-mpi -n '__bpk_is verify' -l endpoint -x -d 'use the store at URL
 complete -c bpk-mpi -n '__bpk_is verify' -l region -x -d 'the region of s3:// URLs (default us-east-1)'
 complete -c bpk-mpi -n '__bpk_is verify' -l cache -x -a '(__fish_complete_directories)' -d 'keep what is read of URLs in DIR, for later commands'
 complete -c bpk-mpi -n '__bpk_is verify' -l cache-size -x -d 'keep at most SIZE in --cache (default 1G)'
-complete -c bpk-mpi -n '__bpk_is verify' -l limit-rate -x -d 'read at most SIZE of chunks a second'
+complete -c bpk-mpi -n '__bpk_is verify' -l limit-rate -x -d 'read at most SIZE of chunks and parity a second'
 complete -c bpk-mpi -n '__bpk_is verify' -s T -l threads -x -d 'use N threads; 0 (default): all usable ones'
 complete -c bpk-mpi -n '__bpk_is verify' -l memory-limit -x -d 'refuse work that needs more than SIZE of memory'
 complete -c bpk-mpi -n '__bpk_is verify' -s q -l quiet -d 'print errors only'

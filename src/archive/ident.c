@@ -136,6 +136,33 @@ void bpk_ident_range(const struct bpk_ident *identity, uint64_t number, uint64_t
 	*end = number < bpk_ident_nodes(identity) ? *start + size : identity->size;
 }
 
+int bpk_ident_part(const struct bpk_ident *identity, uint64_t kept, uint64_t *start, uint64_t *end,
+		   uint8_t root[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct bpk_ident behind = { 0 };
+	uint64_t nodes = bpk_ident_nodes(identity), number;
+
+	memcpy(behind.last, identity->last, BPK_MERKLE_SIZE);
+	if (kept == identity->size) {
+		*start = bpk_ident_leaves(identity) * LEAF;
+		*end = kept;
+	} else {
+		number = bpk_min_u64(kept / LEAF >> identity->level, nodes);
+		bpk_ident_range(identity, number, start, end);
+		if (*start == kept)
+			*end = kept;
+		if (number < nodes) {
+			memcpy(root, identity->nodes.data + number * BPK_MERKLE_SIZE,
+			       BPK_MERKLE_SIZE);
+			return 0;
+		}
+		behind.level = identity->level;
+		behind.rest = identity->rest;
+	}
+	behind.size = *end - *start;
+	return *start == *end ? 0 : bpk_ident_root(&behind, root, err);
+}
+
 bool bpk_ident_same(const struct bpk_ident *a, const struct bpk_ident *b, uint64_t number)
 {
 	size_t at = (size_t)number * BPK_MERKLE_SIZE;

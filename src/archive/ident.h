@@ -62,6 +62,12 @@ int bpk_ident_blank(struct bpk_ident *identity, uint64_t size, struct bpk_err *e
  * *from is where the bytes begin that must be added. */
 void bpk_ident_cut(struct bpk_ident *identity, uint64_t size, uint64_t *from);
 
+/* The raw bytes that a change must digest anew, of which the first kept bytes of the content stay:
+ * those of a last leaf, or of the node that kept cuts. None if *start is *end; else root is that of
+ * the tree over them. */
+int bpk_ident_part(const struct bpk_ident *identity, uint64_t kept, uint64_t *start, uint64_t *end,
+		   uint8_t root[BPK_MERKLE_SIZE], struct bpk_err *err);
+
 /* Join pairs of nodes until they have this level. */
 int bpk_ident_coarsen(struct bpk_ident *identity, unsigned level, struct bpk_err *err);
 

@@ -7,6 +7,7 @@
  */
 #include "archive/keep_ident.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { READ_AT_ONCE = 16 << 20 }; /* bytes of a node that are in memory at a time */
@@ -58,8 +59,9 @@ void bpk_archive_ident_drop(struct bpk_archive *archive)
 		archive->ident->drops = true;
 }
 
-/* Read the bytes from..end of the committed content into the leaves. */
-static int read_again(struct bpk_archive *archive, uint64_t from, uint64_t end, struct bpk_err *err)
+/* Read the bytes from..end of the committed content into leaves, whose content begins at start. */
+static int read_again(struct bpk_archive *archive, struct bpk_leaves *leaves, uint64_t start,
+		      uint64_t from, uint64_t end, struct bpk_err *err)
 {
 	struct bpk_buf bytes = { 0 };
 	int rc = 0;
@@ -69,10 +71,37 @@ static int read_again(struct bpk_archive *archive, uint64_t from, uint64_t end, 
 		bytes.size = 0;
 		rc = bpk_archive_read(archive, from, size, &bytes, err);
 		if (rc == 0)
-			rc = bpk_leaves_put(&archive->ident->leaves, from, bpk_buf_view(&bytes),
-					    err);
+			rc = bpk_leaves_put(leaves, from - start, bpk_buf_view(&bytes), err);
 	}
 	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+/* Compare the bytes that are digested anew with the record: others in their place would become
+ * right. */
+static int check_again(struct bpk_archive *archive, uint64_t kept, struct bpk_err *err)
+{
+	uint8_t expected[BPK_MERKLE_SIZE], root[BPK_MERKLE_SIZE];
+	struct bpk_ident found = { 0 };
+	struct bpk_leaves leaves;
+	uint64_t start, end;
+	int rc;
+
+	if (bpk_ident_part(&archive->ident->tree, kept, &start, &end, expected, err) != 0)
+		return bpk_archive_subject(archive, err);
+	bpk_leaves_init(&leaves, &found);
+	rc = read_again(archive, &leaves, start, start, end, err);
+	if (rc == 0 &&
+	    (bpk_leaves_finish(&leaves, err) != 0 || bpk_ident_root(&found, root, err) != 0))
+		rc = bpk_archive_subject(archive, err);
+	if (rc == 0 && start < end && memcmp(root, expected, sizeof root) != 0) {
+		bpk_fail(err, BPK_CORRUPT,
+			 "raw bytes %" PRIu64 ":%" PRIu64 " are not those of the recorded identity",
+			 start, end);
+		rc = bpk_archive_subject(archive, err);
+	}
+	bpk_leaves_clear(&leaves);
+	bpk_ident_clear(&found);
 	return rc;
 }
 
@@ -88,8 +117,10 @@ int bpk_archive_ident_begin(struct bpk_archive *archive, uint64_t kept, uint64_t
 		return 0;
 	}
 	ident->changes = true;
+	if (check_again(archive, kept, err) != 0)
+		return -1;
 	bpk_ident_cut(&ident->tree, kept, &from);
-	if (read_again(archive, from, kept, err) != 0)
+	if (read_again(archive, &ident->leaves, 0, from, kept, err) != 0)
 		return -1;
 	ident->leaves.from = kept;
 	ident->start = start;

@@ -225,17 +225,21 @@ static int write_path(struct bpk_buf *text, const char *path, struct bpk_err *er
 static int write_lines(const struct bpk_checks *checks, struct bpk_buf *text, struct bpk_err *err)
 {
 	int rc = bpk_buf_append(text, bpk_view(magic, strlen(magic)), err);
+	size_t count = 0;
 
 	for (size_t i = 0; rc == 0 && i < checks->count; i++) {
 		const struct bpk_check *check = &checks->all[i];
 
+		if (check->path == NULL)
+			continue;
+		count++;
 		rc = bpk_buf_printf(
 			text, err, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " ",
 			kinds[check->kind], check->good, check->last, check->size, check->mtime);
 		if (rc == 0)
 			rc = write_path(text, check->path, err);
 	}
-	return rc == 0 ? bpk_buf_printf(text, err, "end %zu %08" PRIx32 "\n", checks->count,
+	return rc == 0 ? bpk_buf_printf(text, err, "end %zu %08" PRIx32 "\n", count,
 					bpk_crc32(0, bpk_buf_view(text)))
 		       : rc;
 }

@@ -31,6 +31,7 @@ struct bpk_check {
 	uint64_t size, mtime; /* of the file before that check; 0 for a URL or a pipe */
 	size_t number;        /* of the file in this run, SIZE_MAX: it is none of it; not kept */
 	bool rewritten;       /* size or mtime differ from those of the last check; not kept */
+	bool gone;            /* reported as missing in this run; not kept */
 };
 
 /* Valid when zeroed. */
@@ -43,8 +44,8 @@ struct bpk_checks {
  * damaged; the line names it. */
 int bpk_checks_read(struct bpk_checks *checks, const char *path, struct bpk_err *err);
 
-/* Replace the file at path; the checks are in the order of paths. Fails with BPK_FAILED; the line
- * names it. */
+/* Replace the file at path; the checks are in the order of paths, and those without a path are left
+ * out. Fails with BPK_FAILED; the line names it. */
 int bpk_checks_write(const struct bpk_checks *checks, const char *path, struct bpk_err *err);
 
 /* Add a check at the end; its path is taken, also on failure, when it may be NULL. */

@@ -64,6 +64,7 @@ struct bpk_shared {
 	struct bpk_pick pick;
 	struct bpk_tree_args tree;
 	size_t below;                /* of the current operand (tree.h); no option */
+	struct bpk_pace *pace;       /* of verify's --limit-rate, or NULL; no option */
 	struct bpk_tally *tally;     /* what was done, or NULL; no option */
 	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
 	bool saves;                  /* intact chunks count one by one; no option */

@@ -171,6 +171,11 @@ static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *w
 	return -1;
 }
 
+static void wait_pace(void *arg, uint64_t size)
+{
+	bpk_pace_wait(arg, size);
+}
+
 static bool is_open(const struct bpk_place *place)
 {
 	return place->source != NULL || place->directory != NULL;
@@ -180,6 +185,17 @@ static bool is_in_change(const struct bpk_place *place)
 {
 	return place->is_directory ? bpk_dir_in_change(place->directory)
 				   : bpk_source_in_change(place->source);
+}
+
+/* Open the parity file of path; its cells are read at the pace of --limit-rate. */
+static int open_side(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
+		     bool *there, struct bpk_err *err)
+{
+	int rc = bpk_side_open(side, path, there, err);
+
+	if (rc == 0 && *there && shared->pace != NULL)
+		bpk_parity_on_read(side->parity, wait_pace, shared->pace);
+	return rc;
 }
 
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
@@ -195,7 +211,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
 	     !(in->place.is_directory && in->format == NULL)))
 		return rc;
-	if (bpk_side_open(&side, in->path, &there, &why) != 0 ||
+	if (open_side(shared, &side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
 		rc = judge_unusable(rc, &side, &why, err);
 	else if (there && rc != 0)
@@ -237,6 +253,50 @@ static int check_owner(const struct bpk_side *side, const char *path, struct bpk
 			"its parity file belongs to another user, and nothing is healed in place");
 }
 
+/* Find the run of bad cells at *offset or behind it. */
+static bool find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *size)
+{
+	uint64_t end = bpk_parity_size(side->parity), run = 0;
+
+	*size = 0;
+	for (uint64_t at = *offset; at < end; at += run) {
+		bool bad = bpk_parity_is_bad(side->parity, &side->scan, at, &run);
+
+		if (!bad && *size > 0)
+			break;
+		if (bad && *size == 0)
+			*offset = at;
+		*size += bad ? run : 0;
+	}
+	return *size > 0;
+}
+
+/* All bad cells are saved before the first is restored: after a kill, bytes that differ elsewhere
+ * were written by somebody. */
+static int save_bad(const struct bpk_side *side, struct bpk_edit *edit, struct bpk_err *err)
+{
+	int rc = bpk_edit_need_journal(edit, err);
+	uint64_t size;
+
+	for (uint64_t at = 0; rc == 0 && find_bad(side, &at, &size); at += size)
+		rc = bpk_edit_save(edit, at, size, err);
+	return rc;
+}
+
+/* Of a file whose healing was interrupted: only what that was about to restore differs. */
+static bool is_as_then(void *arg, const struct bpk_edit *edit)
+{
+	struct bpk_side *side = arg;
+	uint64_t size;
+
+	if (bpk_side_compare_source(side, bpk_edit_source(edit), NULL) != 0)
+		return false;
+	for (uint64_t at = 0; find_bad(side, &at, &size); at += size)
+		if (!bpk_edit_has_saved(edit, at, size))
+			return false;
+	return true;
+}
+
 /* Under the lock: the file is still the one that was judged, and can be restored. */
 static int heal_edit(struct bpk_side *side, const char *path, struct file_work *w,
 		     struct bpk_err *err)
@@ -247,30 +307,24 @@ static int heal_edit(struct bpk_side *side, const char *path, struct file_work *
 		return -1;
 	if (side->scan.lost > 0 || !bpk_side_is_as_then(side, path))
 		return bpk_fail_changed(err);
-	if (bpk_parity_heal(side->parity, source, &side->scan, put_in_place, w, err) != 0)
+	if (save_bad(side, w->edit, err) != 0 ||
+	    bpk_parity_heal(side->parity, source, &side->scan, put_in_place, w, err) != 0)
 		return -1;
 	return bpk_edit_commit(w->edit, NULL, bpk_parity_size(side->parity), err);
 }
 
-/* The content is that of the parity file's time again, and so is the time. */
-static void set_time(const struct bpk_side *side, const char *path)
-{
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, bpk_parity_time(side->parity) };
-
-	(void)utimensat(AT_FDCWD, path, times, 0);
-}
-
+/* The content is that of the parity file's time again, and so is the time. healed: NULL settles an
+ * interrupted healing alone. */
 static int heal_file(struct bpk_side *side, const char *path, struct bpk_healed *healed,
 		     struct bpk_err *err)
 {
-	const struct bpk_edit_options options = { .sync = true };
+	const struct bpk_edit_kept kept = { bpk_parity_time(side->parity), is_as_then, side };
+	const struct bpk_edit_options options = { .sync = true, .kept = &kept };
 	struct file_work w = { .healed = healed };
 	int rc = bpk_edit_open(path, &options, &w.edit, err);
 
-	if (rc == 0)
+	if (rc == 0 && healed != NULL)
 		rc = heal_edit(side, path, &w, err);
-	if (rc == 0)
-		set_time(side, path);
 	bpk_edit_close(w.edit);
 	return rc;
 }
@@ -293,11 +347,12 @@ void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 	free(side);
 }
 
-int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_err *err)
+int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_healed *healed,
+		      struct bpk_err *err)
 {
 	struct bpk_side side;
 	bool there;
-	int rc = bpk_side_open(&side, path, &there, err);
+	int rc = open_side(shared, &side, path, &there, err);
 
 	bpk_signals_start();
 	if (rc == 0) {
@@ -311,6 +366,20 @@ int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_er
 	}
 	bpk_side_clear(&side);
 	return rc;
+}
+
+bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
+{
+	struct bpk_side side;
+	bool there, settled;
+
+	bpk_signals_start();
+	settled = open_side(shared, &side, path, &there, NULL) == 0 && there &&
+		  check_owner(&side, path, NULL) == 0 &&
+		  (bpk_parity_files(side.parity) != NULL ? bpk_heal_tree_settle(&side, path)
+							 : heal_file(&side, path, NULL, NULL)) == 0;
+	bpk_side_clear(&side);
+	return settled;
 }
 
 /* ---- into another file ---- */

@@ -29,7 +29,13 @@ struct bpk_healed {
 
 /* Restore the damaged archive at path in place, by a journal. The caller verifies it, and then
  * tells. */
-int bpk_heal_in_place(const char *path, struct bpk_healed *healed, struct bpk_err *err);
+int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_healed *healed,
+		      struct bpk_err *err);
+
+/* Undo or complete the healing of the archive at path that a killed process has left. False: there
+ * was none, or that failed, and another change may be pending. */
+bool bpk_heal_settle(const struct bpk_shared *shared, const char *path);
+
 void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 		   const struct bpk_healed *healed);
 

@@ -3,10 +3,8 @@
  * heal.c. */
 #include "cli/heal_tree.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { PIECE = 1 << 20 };
 
@@ -77,6 +75,8 @@ static int write_file(const struct work *w, const struct bpk_parity_file *file,
 	    bpk_tree_draft(w->tree, file->name, &draft, err) != 0)
 		return -1;
 	rc = bpk_draft_set_size(draft, file->size, err);
+	if (!w->all)
+		bpk_draft_keep_time(draft, file->time);
 	for (uint64_t at = 0; rc == 0 && at < file->size;)
 		rc = copy_piece(w, file, &at, room, draft, err);
 	if (rc == 0)
@@ -138,23 +138,6 @@ static int restore(struct work *w, struct bpk_dir *dir, struct bpk_err *err)
 
 /* ---- in place ---- */
 
-/* The content is that of the parity file's time again, and so is the time. */
-static void set_times(const struct bpk_side *side, const char *path)
-{
-	const struct bpk_parity_files *files = bpk_parity_files(side->parity);
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (size_t i = 0; folder >= 0 && i < files->count; i++) {
-		const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-						   files->files[i].time };
-
-		if (files->files[i].name != NULL)
-			(void)utimensat(folder, files->files[i].name, times, AT_SYMLINK_NOFOLLOW);
-	}
-	if (folder >= 0)
-		close(folder);
-}
-
 /* Under the lock: the directory is still the one that was judged, and can be restored. */
 static int heal_tree(struct work *w, const char *path, struct bpk_err *err)
 {
@@ -164,10 +147,7 @@ static int heal_tree(struct work *w, const char *path, struct bpk_err *err)
 		return -1;
 	if (w->side->scan.lost > 0 || !bpk_side_is_as_then(w->side, path))
 		return bpk_fail_changed(err);
-	if (restore(w, dir, err) != 0 || bpk_tree_commit(w->tree, NULL, err) != 0)
-		return -1;
-	set_times(w->side, path);
-	return 0;
+	return restore(w, dir, err) != 0 ? -1 : bpk_tree_commit(w->tree, NULL, err);
 }
 
 int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_healed *healed,
@@ -181,6 +161,31 @@ int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_h
 		rc = heal_tree(&w, path, err);
 	bpk_tree_close(w.tree);
 	return rc;
+}
+
+/* Through the list of an interrupted healing the directory has the files of then. */
+static bool is_whole_through(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_files now = { 0 };
+	struct bpk_dir *dir = NULL;
+	bool same = bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
+		    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0 &&
+		    bpk_parity_files_same(bpk_parity_files(side->parity), &now);
+
+	bpk_parity_files_clear(&now);
+	bpk_dir_close(dir);
+	return same;
+}
+
+int bpk_heal_tree_settle(const struct bpk_side *side, const char *path)
+{
+	const struct bpk_edit_options options = { .sync = true, .owns = bpk_format_owns };
+	struct bpk_tree *tree;
+
+	if (!is_whole_through(side, path) || bpk_tree_open(path, &options, &tree, NULL) != 0)
+		return -1;
+	bpk_tree_close(tree);
+	return 0;
 }
 
 /* ---- into another directory ---- */

@@ -5,6 +5,7 @@
 #include "cli/recover.h"
 
 #include "cli/gsd.h"
+#include "cli/heal.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -120,7 +121,8 @@ static int change_nothing(const struct bpk_args *args, const struct bpk_input *i
 static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, struct bpk_err *err)
 {
 	struct bpk_err behind = { 0 };
-	bool left = bpk_place_pending(&in->place) || bpk_place_remark(&in->place) != NULL ||
+	bool is_pending = bpk_place_pending(&in->place);
+	bool left = is_pending || bpk_place_remark(&in->place) != NULL ||
 		    (look_behind(args, in, &behind) != 0 && behind.kind == BPK_REPAIRABLE);
 
 	if (in->place.is_member) {
@@ -131,7 +133,9 @@ static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, 
 		return -1;
 	bpk_signals_start();
 	bpk_input_close(in); /* it is opened in another way */
-	if (change_nothing(args, in, any, err) != 0)
+	/* the archive of an interrupted healing is damaged */
+	if (!(is_pending && bpk_heal_settle(&args->shared, in->path)) &&
+	    change_nothing(args, in, any, err) != 0)
 		return bpk_input_subject(in, err);
 	tell(args, in->path, left ? "settled" : "none",
 	     left ? "what was pending is settled" : "no change is pending");

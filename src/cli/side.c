@@ -160,13 +160,18 @@ static int fill(const struct subject *subject, const struct bpk_side_options *op
 		struct bpk_draft *draft, struct bpk_err *err)
 {
 	const struct timespec changed = last_change(subject);
+	struct bpk_err why = { 0 };
+	int rc;
 
 	await_tick(&changed);
-	if ((subject->dir == NULL && check_seen(subject->source, options->seen, err) != 0) ||
-	    bpk_parity_make(subject->source, subject->files, options->share, options->change, draft,
-			    err) != 0)
+	if (subject->dir == NULL && check_seen(subject->source, options->seen, err) != 0)
 		return -1;
-	return check_same(subject, err);
+	rc = bpk_parity_make(subject->source, subject->files, options->share, options->change,
+			     draft, err);
+	if (rc != 0 && err->kind != BPK_CORRUPT)
+		return rc;
+	/* one that another command has cut meanwhile is not damaged */
+	return check_same(subject, &why) == 0 ? rc : bpk_fail_as(err, &why);
 }
 
 /* Give the draft its name, with the permissions of the archive. */
@@ -299,6 +304,18 @@ int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, st
 	return bpk_source_unchanged(source, err);
 }
 
+/* The generation tells of no change that only added. */
+static int check_listed(const struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err)
+{
+	struct bpk_parity_files now;
+	int rc = bpk_parity_files_list(dir, bpk_format_owns, &now, err);
+
+	if (rc == 0 && !bpk_parity_files_same(&side->now, &now))
+		rc = bpk_fail_changed(err);
+	bpk_parity_files_clear(&now);
+	return rc;
+}
+
 int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err)
 {
 	const struct bpk_parity_files *then = bpk_parity_files(side->parity);
@@ -314,6 +331,8 @@ int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_
 	rc = bpk_parity_files_source(dir, then, true, &source, err);
 	if (rc == 0)
 		rc = bpk_side_compare_source(side, source, err);
+	if (rc == 0)
+		rc = check_listed(side, dir, err);
 	if (rc == 0)
 		rc = bpk_dir_settle(dir, generation, true, err);
 	bpk_source_close(source);

@@ -265,10 +265,12 @@ int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struc
 		total -= bpk_min_u64(total, flow->plan.start);
 	flow->in = transfer->in->format->reader;
 	flow->reader = transfer->in->reader;
-	flow->out = transfer->writer != NULL ? transfer->format->writer : NULL;
-	flow->writer = transfer->writer;
+	if (transfer->writer != NULL) {
+		flow->out = transfer->format->writer;
+		flow->writer = transfer->writer;
+	}
 	flow->team = transfer->alone ? NULL : bpk_share_team();
-	flow->draft = flow->out != NULL ? transfer->draft : NULL;
+	flow->draft = transfer->writer != NULL ? transfer->draft : NULL;
 	flow->limits = bpk_shared_limits(shared);
 	flow->progress = bpk_progress_update;
 	flow->progress_arg = &progress;

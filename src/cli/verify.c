@@ -86,8 +86,9 @@ static const struct bpk_opt opt_limit_rate = {
 	.name = "limit-rate",
 	BPK_OPT_VALUE(OPT_SIZE, struct bpk_verify_args, limit_rate),
 	.metavar = "SIZE",
-	.help = "read at most SIZE of chunks a second",
-	.more = "All threads together; headers and indexes are not counted.",
+	.help = "read at most SIZE of chunks and parity a second",
+	.more = "All threads together, and the bytes that are compared with a parity file; headers "
+		"and indexes are not counted.",
 	.group = GROUP_RUN,
 	.min = 1,
 	.max = UINT64_MAX,

@@ -5,6 +5,7 @@
 #define BPK_CLI_VERIFY_H
 
 #include "archive/archive.h"
+#include "cli/transfer.h"
 #include "cli/tree.h"
 
 struct bpk_verify_args {
@@ -19,7 +20,6 @@ struct bpk_verify_args {
 	uint64_t since;             /* seconds before now; 0: not given */
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
-	struct bpk_pace *pace;      /* for it, or NULL. No option */
 	char *const *operands;      /* as they were given; none: a list names them. No option */
 	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
@@ -37,14 +37,28 @@ void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input
 /* The same for an archive that is whole, with the line of -v; in stays open. */
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in);
 
+/* Report a file that is missing, though why says that it should be there. The first 20 have a line
+ * each, and with --json all have an object. */
+void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *path,
+			       const char *why, uint64_t *nmissing);
+
 /* Report an operand in which no archive was found. */
 void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);
 
-/* Unpack the content of an intact archive once more, and compare it with the identity that it
- * records, if it does. Fails with BPK_CORRUPT, for the first of the ranges. */
+/* True if the identity that an archive records can be found while its chunks are verified, and not
+ * by reading them again: they are the content, in order, each at a known offset. */
+bool bpk_verify_identity_beside(const struct bpk_verify_args *args, const struct bpk_input *in);
+
+/* Verify them so. Any damage fails, unlisted; tree is zeroed, and the caller's to clear. */
+int bpk_verify_identity_run(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			    struct bpk_ident *tree, struct bpk_err *err);
+
+/* Compare the content of an intact archive with the identity that it records, if it does. tree is
+ * that of the content, or zeroed: then it is unpacked once more. Fails with BPK_CORRUPT, for the
+ * first of the ranges. */
 int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
-			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
-			struct bpk_err *err);
+			struct bpk_ident *tree, struct bpk_ident_ranges *differing,
+			const struct bpk_remarks *remarks, struct bpk_err *err);
 
 /* The same for an input that another command trusts. all: even where verify leaves it out, since
  * much would be unpacked of little. */

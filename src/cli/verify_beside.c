@@ -68,7 +68,7 @@ static void work(void *arg, unsigned place)
 		.reader = job->in.reader,
 		.check = true,
 		.decode = !course->args->quick,
-		.pace = course->args->pace,
+		.pace = course->args->shared.pace,
 		.limits = course->each,
 	};
 	struct bpk_err why = { 0 }; /* is found again in the turn */

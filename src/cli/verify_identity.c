@@ -1,6 +1,7 @@
 /*
- * bpk verify: the raw content against the identity that the archive records. Chunks were verified
- * before: their digests, and that they unpack. Called by verify_work.c.
+ * bpk verify: the raw content against the identity that the archive records, found while its chunks
+ * are verified where these are the content in order, and otherwise by reading it once more. Called
+ * by verify_work.c.
  */
 #include <inttypes.h>
 
@@ -33,13 +34,75 @@ static const char *find_reason(const struct bpk_verify_args *args, const struct 
 	return NULL;
 }
 
+static bool is_named(const struct bpk_input *in)
+{
+	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+}
+
+/* ---- beside the verification of chunks ---- */
+
+bool bpk_verify_identity_beside(const struct bpk_verify_args *args, const struct bpk_input *in)
+{
+	return is_named(in) && !args->quick && find_reason(args, in) == NULL &&
+	       !in->place.is_member && !bpk_path_is_url(in->path) &&
+	       in->info->array.chunk_shape == NULL && in->info->raw_size != BPK_UNKNOWN &&
+	       bpk_plan_all(in->info).chunk_size != BPK_UNKNOWN;
+}
+
+int bpk_verify_identity_run(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			    struct bpk_ident *tree, struct bpk_err *err)
+{
+	const struct bpk_info *info = transfer->in->info;
+	struct bpk_ident recorded = { 0 };
+	struct bpk_leaves leaves;
+	struct bpk_flow flow = {
+		.out = &bpk_leaves_writer,
+		.writer = &leaves,
+		.plan = bpk_plan_all(info),
+		.check = true,
+		.decode = true,
+		.pace = args->shared.pace,
+		.reader_memory = 2 * BPK_IDENT_LEAF,
+	};
+	bool has = false;
+	int rc = bpk_identity_take(info, info->raw_size, &recorded, &has, err);
+
+	*tree = (struct bpk_ident){ .level = recorded.level, .most = UINT64_MAX };
+	bpk_ident_clear(&recorded);
+	if (rc != 0 || !has)
+		return -1;
+	bpk_leaves_init(&leaves, tree);
+	rc = bpk_transfer_run(transfer, &flow, err);
+	if (rc == 0)
+		rc = bpk_leaves_finish(&leaves, err);
+	bpk_leaves_clear(&leaves);
+	return rc;
+}
+
+static int compare_tree(const struct bpk_input *in, struct bpk_ident *tree,
+			struct bpk_ident_ranges *differing, struct bpk_err *err)
+{
+	struct bpk_ident recorded = { 0 };
+	bool has = false;
+	int rc = bpk_identity_take(in->info, in->info->raw_size, &recorded, &has, err);
+
+	if (rc == 0 && tree->size != recorded.size)
+		rc = bpk_fail_changed(err);
+	if (rc == 0)
+		rc = bpk_ident_compare(&recorded, tree, differing, err);
+	bpk_ident_clear(&recorded);
+	return rc == 0 ? 0 : bpk_input_subject(in, err);
+}
+
+/* ---- once more ---- */
+
 /* Read the content of a fresh input, in C's order, and compare it. */
 static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
 		      struct bpk_ident *recorded, struct bpk_ident_ranges *differing,
 		      struct bpk_err *err)
 {
 	const struct bpk_digest_options options = { .limits = bpk_shared_limits(&args->shared),
-						    .pace = args->pace };
+						    .pace = args->shared.pace };
 	struct bpk_ident found = { .level = recorded->level, .most = UINT64_MAX };
 	int rc = bpk_input_identity(in, &options, &found, err);
 
@@ -96,17 +159,16 @@ static void fail_range(const struct bpk_ident_ranges *differing, size_t number,
 }
 
 int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
-			struct bpk_ident_ranges *differing, const struct bpk_remarks *remarks,
-			struct bpk_err *err)
+			struct bpk_ident *tree, struct bpk_ident_ranges *differing,
+			const struct bpk_remarks *remarks, struct bpk_err *err)
 {
-	bool is_named = in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
 	const char *reason;
 
-	if (!is_named && args->identity) {
+	if (!is_named(in) && args->identity) {
 		bpk_fail(err, BPK_CORRUPT, "records no identity");
 		return bpk_input_subject(in, err);
 	}
-	if (!is_named || args->quick)
+	if (!is_named(in) || args->quick)
 		return 0;
 	reason = find_reason(args, in);
 	if (reason != NULL && args->identity) {
@@ -117,7 +179,8 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 		bpk_remark(remarks, "%s", reason);
 		return 0;
 	}
-	if (compare_content(args, in->path, differing, err) != 0)
+	if ((tree->size > 0 ? compare_tree(in, tree, differing, err)
+			    : compare_content(args, in->path, differing, err)) != 0)
 		return -1;
 	if (differing->count == 0)
 		return 0;
@@ -137,11 +200,11 @@ int bpk_verify_recorded(const struct bpk_shared *shared, const struct bpk_input 
 	const struct bpk_remarks nobody = { ignore, NULL };
 	struct bpk_ident_ranges differing = { 0 };
 	struct bpk_verify_args args = { .shared = *shared };
+	struct bpk_ident unread = { 0 };
 	int rc;
 
-	args.identity = all && in->info->members <= 1 && bpk_program->team == NULL &&
-			in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
-	rc = bpk_verify_identity(&args, in, &differing, &nobody, err);
+	args.identity = all && in->info->members <= 1 && bpk_program->team == NULL && is_named(in);
+	rc = bpk_verify_identity(&args, in, &unread, &differing, &nobody, err);
 	bpk_ident_ranges_clear(&differing);
 	return rc;
 }

@@ -80,17 +80,24 @@ static bool is_kept(const char *name)
 	return false;
 }
 
-static void report_missing(const struct bpk_verify_args *args, const char *name, uint64_t *nmissing)
+void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *path,
+			       const char *why, uint64_t *nmissing)
 {
 	enum { LINES = 20 };
+	const struct bpk_shared *shared = &args->shared;
 	struct bpk_err err = { 0 };
 
-	bpk_fail(&err, BPK_FAILED, "is missing, %s names it", args->manifest);
-	bpk_tally_failed(&args->shared, &err);
-	if ((*nmissing)++ >= LINES && !args->shared.json)
+	bpk_fail(&err, BPK_FAILED, "is missing, %s", why);
+	bpk_tally_failed(shared, &err);
+	if ((*nmissing)++ >= LINES && !shared->json)
 		return;
-	bpk_report(name, &err);
-	bpk_record_settle(&args->shared, name);
+	if (shared->json) {
+		bpk_record_begin(shared->command, path);
+		bpk_record_bool("missing", true);
+		bpk_record_end();
+	}
+	bpk_report(path, &err);
+	bpk_record_settle(shared, path);
 }
 
 /* Take the next name; false behind the last. Comments are passed over, as sha256sum does. */
@@ -125,11 +132,13 @@ void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *tex
 {
 	uint64_t nmissing = 0, nnames = 0;
 	struct bpk_err err = { 0 };
+	char why[sizeof err.text];
 	const char *name;
 
+	snprintf(why, sizeof why, "%s names it", args->manifest);
 	for (size_t at = 0; next_name(text, &at, &name); nnames++)
 		if (!is_kept(name))
-			report_missing(args, name, &nmissing);
+			bpk_verify_report_missing(args, name, why, &nmissing);
 	if (nmissing > 20 && !args->shared.json)
 		bpk_note(args->manifest, "%" PRIu64 " of its files are missing", nmissing);
 	if (nnames > 0)

@@ -118,24 +118,9 @@ static const struct bpk_file **sort_files(const struct bpk_files *files, struct 
 	return sorted;
 }
 
-/* Report a file that was checked once and is gone: once, since it is forgotten with it. */
-static void report_missing(const struct rota *rota, const char *path, size_t *nmissing)
-{
-	enum { LINES = 20 };
-	const struct bpk_shared *shared = &rota->args->shared;
-	struct bpk_err err = { 0 };
-
-	bpk_fail(&err, BPK_FAILED, "is missing, it was there at its last check");
-	bpk_tally_failed(shared, &err);
-	if ((*nmissing)++ >= LINES && !shared->json)
-		return;
-	bpk_report(path, &err);
-	bpk_record_settle(shared, path);
-}
-
 /* Take over a check from the state into merged, for file, or for no file of this run. */
 static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_check *check,
-		     const struct bpk_file *file, uint64_t at, size_t *nmissing,
+		     const struct bpk_file *file, uint64_t at, uint64_t *nmissing,
 		     struct bpk_err *err)
 {
 	struct bpk_check own = *check;
@@ -144,9 +129,9 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 	check->path = NULL;
 	if (file == NULL && own.kind != BPK_CHECK_OTHER &&
 	    bpk_verify_roots_have(&rota->roots, own.path) && is_missing(own.path)) {
-		report_missing(rota, own.path, nmissing);
-		free(own.path);
-		return 0;
+		bpk_verify_report_missing(rota->args, own.path, "it was there at its last check",
+					  nmissing);
+		own.gone = true;
 	}
 	/* times that a wrong clock gave would put the check off for long */
 	own.last = own.last > at ? 0 : own.last;
@@ -179,8 +164,8 @@ static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct
 		 struct bpk_err *err)
 {
 	struct bpk_checks *old = &rota->checks;
-	size_t i = 0, j = 0, nmissing = 0;
-	uint64_t at = now();
+	size_t i = 0, j = 0;
+	uint64_t at = now(), nmissing = 0;
 	int rc = 0;
 
 	while (rc == 0 && (i < old->count || j < rota->files->count)) {
@@ -200,7 +185,7 @@ static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct
 			j++;
 	}
 	if (nmissing > 20 && !rota->args->shared.json)
-		bpk_note(NULL, "%zu files of the state are missing", nmissing);
+		bpk_note(NULL, "%" PRIu64 " files of the state are missing", nmissing);
 	return rc;
 }
 
@@ -356,6 +341,17 @@ static void check_alone(void *arg, size_t number)
 		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : judge_other(rota, check));
 }
 
+/* Files that are gone were reported, once. A run that is killed does not come here: the next one
+ * reports them again. */
+static void forget_gone(struct bpk_checks *checks)
+{
+	for (size_t i = 0; i < checks->count; i++)
+		if (checks->all[i].gone) {
+			free(checks->all[i].path);
+			checks->all[i].path = NULL;
+		}
+}
+
 static int run_turns(struct rota *rota, struct bpk_err *err)
 {
 	const struct bpk_verify_turns turns = { rota->nturns, begin_check, end_check, check_alone,
@@ -366,6 +362,7 @@ static int run_turns(struct rota *rota, struct bpk_err *err)
 		return -1;
 	bpk_verify_take_turns(rota->args, &turns);
 	free(rota->chosen);
+	forget_gone(&rota->checks);
 	if (rota->rc == 0)
 		return save(rota, err);
 	*err = rota->err;

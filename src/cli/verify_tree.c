@@ -426,7 +426,7 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 
 	args->shared.tally = &tally;
 	bpk_pace_init(&pace, bpk_max_u64(args->limit_rate, 1));
-	args->pace = args->limit_rate > 0 ? &pace : NULL;
+	args->shared.pace = args->limit_rate > 0 ? &pace : NULL;
 	args->operands = named;
 	args->noperands = count;
 	/* whether it can be read is known before the work */

@@ -88,7 +88,7 @@ static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer
 		.check = true,
 		.decode = !args->quick,
 		.damage = damage,
-		.pace = args->pace,
+		.pace = args->shared.pace,
 	};
 	int rc = bpk_transfer_run(transfer, &flow, err);
 
@@ -167,7 +167,8 @@ static void record_damage(const struct bpk_damage *damage)
 /* What is wrong with the content of an archive. */
 struct findings {
 	struct bpk_damage damage;
-	bool intact; /* every chunk is, even if the audit fails */
+	bool intact;           /* every chunk is, even if the audit fails */
+	struct bpk_ident tree; /* of the content, if it was found with the chunks */
 	struct bpk_ident_ranges differing;
 };
 
@@ -246,20 +247,53 @@ static void print_root(const struct bpk_input *in)
 	say(in, line);
 }
 
+/* Open the input anew: its reader has fetched chunks. */
+static int start_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+		       struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct bpk_input *in = transfer->in;
+	const char *path = in->path;
+
+	bpk_transfer_clear(transfer);
+	*transfer = (struct bpk_transfer){ .shared = shared, .in = in };
+	bpk_input_close(in);
+	return bpk_input_look(in, path, shared->format, err) != 0
+		       ? -1
+		       : bpk_input_start(in, shared, shared->chunk_limit, err);
+}
+
+/* Verify all chunks, and find the tree of the content where that is possible meanwhile. Damage is
+ * listed by a run without an output, and read again for that. */
+static int verify_content(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			  struct findings *found, struct bpk_err *err)
+{
+	if (bpk_verify_identity_beside(args, transfer->in)) {
+		struct bpk_err why = { 0 };
+
+		if (bpk_verify_identity_run(args, transfer, &found->tree, &why) == 0)
+			return 0;
+		bpk_ident_clear(&found->tree);
+		if (start_again(args, transfer, err) != 0)
+			return -1;
+	}
+	return verify_chunks(args, transfer, &found->damage, err);
+}
+
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			struct findings *found, struct remarks *remarks, struct bpk_err *err)
 {
 	const struct bpk_remarks to = { note_remark, remarks };
 
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
-	    verify_chunks(args, transfer, &found->damage, err) != 0)
+	    verify_content(args, transfer, found, err) != 0)
 		return -1;
 	found->intact = true;
 	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
-	return bpk_verify_identity(args, transfer->in, &found->differing, &to, err);
+	return bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to, err);
 }
 
 /* The archive is whole: test the user's expectations of it. That they are not met is no damage,
@@ -402,6 +436,7 @@ static void add_advice(const struct bpk_verify_args *args, const struct bpk_inpu
 
 static void clear_findings(struct findings *found, struct remarks *remarks)
 {
+	bpk_ident_clear(&found->tree);
 	bpk_ident_ranges_clear(&found->differing);
 	bpk_damage_clear(&found->damage);
 	bpk_buf_clear(&remarks->lines);
@@ -442,11 +477,24 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
-	if (bpk_heal_in_place(transfer->in->path, &healed, err) != 0 ||
+	if (bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0 ||
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
 	return 0;
+}
+
+/* Settle a healing that was interrupted, so that it can begin again. */
+static int settle_healing(const struct bpk_verify_args *args, struct bpk_input *in,
+			  struct bpk_err *err)
+{
+	const char *path = in->path;
+
+	if (!args->shared.heal || in->place.is_member || !bpk_place_pending(&in->place) ||
+	    !bpk_heal_settle(&args->shared, path))
+		return 0;
+	bpk_input_close(in);
+	return bpk_input_find(in, path, &args->shared, err);
 }
 
 /* An archive, or an input that should have been one. */
@@ -460,6 +508,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	struct bpk_damage *damage = &found.damage;
 
 	bpk_damage_init(damage);
+	if (rc == 0)
+		rc = settle_healing(args, in, err);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);

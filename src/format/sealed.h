@@ -162,9 +162,10 @@ struct bpk_seal_growth {
 	uint64_t generation;       /* 0: no seal, and nothing is noted */
 	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
 	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
-	/* Append the leaves of all chunks before the change to all, or of more than base has; NULL:
-	 * base is empty. */
+	/* Append the leaves of all chunks before the change to all, or of more than base has; and
+	 * find the present leaf of one. NULL: base is empty. */
 	int (*recall)(void *arg, struct bpk_buf *all, struct bpk_err *err);
+	bpk_seal_find_fn *find;
 	void *arg;
 };
 
@@ -174,7 +175,8 @@ void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
 int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* Keep the first nchunks chunks. */
+/* Keep the first nchunks chunks. What is cut off must be what was sealed, since an append packs the
+ * bytes of a short last chunk once more. */
 int bpk_seal_growth_cut(struct bpk_seal_growth *growth, uint64_t nchunks, struct bpk_err *err);
 
 /* Make the tree of all chunks. */

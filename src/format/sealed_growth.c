@@ -55,10 +55,15 @@ int bpk_seal_growth_set(struct bpk_seal_growth *seal, uint64_t number,
 int bpk_seal_growth_cut(struct bpk_seal_growth *seal, uint64_t nchunks, struct bpk_err *err)
 {
 	uint64_t count = bpk_seal_tree_count(&seal->base);
+	uint8_t leaf[BPK_MERKLE_SIZE];
 
 	if (seal->generation == 0 || nchunks == count)
 		return 0;
 	if (nchunks + 1 == count && seal->base.has_last) {
+		if (seal->find(seal->arg, nchunks, leaf, err) != 0)
+			return -1;
+		if (memcmp(leaf, seal->base.last, sizeof leaf) != 0)
+			return bpk_seal_refuse(err);
 		seal->base.has_last = false;
 		return 0;
 	}

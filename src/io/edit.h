@@ -24,6 +24,18 @@
 /* Belongs to one thread. */
 struct bpk_edit;
 
+/*
+ * A change that brings back what the file was at the time of its last change: the file keeps that
+ * time, whether the change is committed or undone, or is undone by the next such change after its
+ * process died. is_as_then tells that one, of the file as it was committed, whether nobody else has
+ * written to it since; false: it gets a new time. It may call bpk_edit_has_saved.
+ */
+struct bpk_edit_kept {
+	struct timespec time;
+	bool (*is_as_then)(void *arg, const struct bpk_edit *edit);
+	void *arg;
+};
+
 struct bpk_edit_options {
 	bool wait;    /* for another writer to end; otherwise fail after a moment */
 	bool no_lock; /* go on where the file system has no locks */
@@ -59,6 +71,10 @@ struct bpk_edit_options {
 	int (*writes)(void *arg, struct bpk_source *committed, uint64_t offset, uint64_t size,
 		      struct bpk_err *err);
 	void *writes_arg;
+
+	/* The change keeps the file's time, and so has a journal (bpk_edit_need_journal). Open
+	 * fails with BPK_FAILED if a change of another kind is pending. NULL: it does not. */
+	const struct bpk_edit_kept *kept;
 
 	/* Write a copy of the file and rename it into place at each commit, instead of changing the
 	 * file: safe for every other reader at any instant, but breaks hard links. */
@@ -123,6 +139,9 @@ int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 /* Save size bytes at offset. A file with several hard links fails here with BPK_FAILED: its journal
  * would be found under one name only. */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);
+
+/* True if all of size bytes at offset that lie below the end of the content are saved. */
+bool bpk_edit_has_saved(const struct bpk_edit *edit, uint64_t offset, uint64_t size);
 
 /*
  * Write bytes at offset. Below the end of the committed content the old bytes are saved and the new

@@ -390,6 +390,9 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
  */
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
 
+/* The file that is kept has this time of its last change, whatever like says. */
+void bpk_draft_keep_time(struct bpk_draft *draft, struct timespec time);
+
 /*
  * Keep the draft: sync, set mode and mtime, give it its name. Mode (its 0777 bits) and mtime come
  * from like; when like is NULL, the mode is 0666 less the umask. The file gets the group of like,

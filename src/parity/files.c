@@ -54,6 +54,16 @@ struct listing {
 	struct bpk_err *err;
 };
 
+/* A file that was listed, and is gone, was removed meanwhile: that is no damage. Returns -1. */
+static int fail_source(const struct listing *listing, const char *name)
+{
+	bool has;
+
+	if (bpk_dir_has(listing->dir, name, BPK_ENTRY_FILE, &has, NULL) == 0 && !has)
+		bpk_fail_changed(listing->err);
+	return -1;
+}
+
 static int visit(void *arg, const char *name)
 {
 	const struct listing *listing = arg;
@@ -63,7 +73,7 @@ static int visit(void *arg, const char *name)
 	if (!listing->owns(name))
 		return 0;
 	if (bpk_dir_source(listing->dir, name, &source, listing->err) != 0)
-		return -1;
+		return fail_source(listing, name);
 	file.name = bpk_strdup(name, listing->err);
 	file.size = file.room = bpk_source_size(source);
 	file.time = bpk_source_stat(source)->st_mtim;

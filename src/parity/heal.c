@@ -73,8 +73,8 @@ static void read_good(const struct heal *h, unsigned row, uint8_t *cell)
 
 	memset(cell, 0, s->cell);
 	if (number < s->cells && !is_lost(h, row))
-		bpk_parity_read(h->archive, s->start + number * s->cell,
-				bpk_span(cell, bpk_cell_size(s, number)));
+		bpk_side_read(h->parity, h->archive, s->start + number * s->cell,
+			      bpk_span(cell, bpk_cell_size(s, number)));
 }
 
 static int subtract_good(struct heal *h, struct bpk_err *err)
@@ -84,8 +84,9 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 	int rc = init_code(h, &code, err);
 
 	for (unsigned j = 0; rc == 0 && j < h->n; j++)
-		bpk_parity_read(h->parity->source, bpk_side_offset(s, h->found.good_j[j], h->group),
-				bpk_span(h->rest[j], s->cell));
+		bpk_side_read(h->parity, h->parity->source,
+			      bpk_side_offset(s, h->found.good_j[j], h->group),
+			      bpk_span(h->rest[j], s->cell));
 	for (unsigned row = 0, count; rc == 0 && row < s->k; row += count) {
 		const uint8_t *cells[BPK_CODE_TOGETHER];
 

@@ -40,6 +40,11 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 int bpk_parity_open(const char *path, struct bpk_parity **parity, struct bpk_err *err);
 void bpk_parity_close(struct bpk_parity *parity); /* NULL is harmless */
 
+/* Call wait after each read of cells, of the archive and of the side file, that compares or heals:
+ * it may slow these down. */
+typedef void bpk_parity_wait_fn(void *arg, uint64_t size);
+void bpk_parity_on_read(struct bpk_parity *parity, bpk_parity_wait_fn *wait, void *arg);
+
 /* The side file, as it was when it was opened. */
 const struct stat *bpk_parity_stat(const struct bpk_parity *parity);
 

@@ -45,6 +45,20 @@ void bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span
 				bpk_span(out.data + at, bpk_min_size(SMALL, out.size - at)));
 }
 
+void bpk_parity_on_read(struct bpk_parity *parity, bpk_parity_wait_fn *wait, void *arg)
+{
+	parity->wait = wait;
+	parity->wait_arg = arg;
+}
+
+void bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
+		   struct bpk_span out)
+{
+	bpk_parity_read(source, offset, out);
+	if (parity->wait != NULL)
+		parity->wait(parity->wait_arg, out.size);
+}
+
 /* ---- pages ---- */
 
 static uint64_t count_pages(uint64_t tables)

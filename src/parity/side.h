@@ -54,7 +54,13 @@ struct bpk_parity {
 	struct bpk_parity_files files; /* of a directory */
 	uint64_t list_size;            /* of their list, at the end of the tables */
 	bool bad_tables;               /* a copy of head or tables is damaged */
+	bpk_parity_wait_fn *wait;      /* NULL: reads are not slowed down */
+	void *wait_arg;
 };
+
+/* bpk_parity_read of cells, of the archive or parity->source, at the caller's pace. */
+void bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
+		   struct bpk_span out);
 
 /* Choose cell, groups, k and m of a segment whose size is set, for that share. */
 void bpk_segment_choose(struct bpk_segment *segment, unsigned share);

@@ -201,6 +201,18 @@ forge() {
     refuses 2 'is of 3500000 bytes, the content has 7000000' bpk sum --tree --recorded two.blp
 }
 
+@test "verify reads an archive once for its chunks and its identity" {
+    need_strace
+    data field-f32 3000000 raw
+    for format in blp b2frame; do
+        bpk pack -q -f --identity -F $format -z 100K -o a raw
+        strace -f -e trace=pread64 -o calls "$BPK" verify --identity a
+        bytes=$(sed -n 's/.* = \([0-9]*\)$/\1/p' calls | awk '{ sum += $1 } END { print sum }')
+        [ $bytes -gt 2000000 ]
+        [ $bytes -lt $(($(stat -c %s a) * 11 / 10)) ] || die "$format: $bytes of $(stat -c %s a)"
+    done
+}
+
 @test "verify names the raw ranges that are not those of the identity" {
     data noise 5500000 a
     cp a b

@@ -278,22 +278,107 @@ protected() {
     [ -e b.blp ] && [ -e b.blp.bpp ]
 }
 
-@test "verify --heal is killed at any call, and the next one heals" {
-    need_strace
-    protected a.blp 60000
+# A damaged a.blp with parity, its copies "damaged" and "good", and the list "calls" of its healing.
+wounded() {
+    protected a.blp 60000 20
     rot a.blp 20000 2000
+    rot a.blp 40000 10
+    truncate -s -1000 a.blp
+    touch -r good a.blp
     cp -p a.blp damaged
-    for call in pwrite64 fdatasync fsync unlinkat ftruncate; do
-        for n in 1 2 3 5 8 13; do
-            rm -f .a.blp.bpkj
-            cp -p damaged a.blp
-            strace -f -o /dev/null -e inject=$call:signal=KILL:when=$n "$BPK" verify --heal -q a.blp 2>/dev/null || :
-            [ ! -e .a.blp.bpkj ] || ends 0 bpk repair --in-place a.blp
-            touch -r good a.blp # which the kill prevented
+    "$nth" -o calls "$BPK" verify --heal -q a.blp
+    same a.blp good
+}
+
+# ACTION N: its healing is killed there.
+heal_until() {
+    rm -f .a.blp.bpkj
+    cp -p damaged a.blp
+    quietly "$nth" -n "$2" -a "$1" "$BPK" verify --heal -q a.blp || :
+}
+
+@test "verify --heal is killed at any call, and the next one heals" {
+    need_nth
+    wounded
+    count=$(wc -l <calls)
+    for action in after half; do
+        for ((n = 1; n <= count; n += $([ $action = after ] && echo 1 || echo 3))); do
+            heal_until $action $n
+            # and so is every other of the next ones
+            [ $((n % 2)) = 0 ] || quietly "$nth" -n $((n * 7 % count + 1)) -a after "$BPK" verify --heal -q a.blp || :
             ends 0 bpk verify --heal a.blp
             same a.blp good
+            [ ! a.blp -nt good ] && [ ! a.blp -ot good ] || die "another time after $action $n"
+            [ ! -e .a.blp.bpkj ]
         done
     done
+}
+
+@test "verify --heal was killed: repair --in-place leaves a file that it heals" {
+    need_nth
+    wounded
+    # from the first saved bytes on it is pending
+    for n in $(grep -n pwrite64 calls | cut -d: -f1 | sed -n '12~4p'); do
+        heal_until after $n
+        ends 0 bpk repair -q --in-place a.blp
+        ends 0 bpk verify --heal a.blp
+        same a.blp good
+    done
+}
+
+@test "verify --heal was killed: bytes that another program has written since are kept" {
+    need_nth
+    wounded
+    n=$(($(grep -n pwrite64 calls | tail -n 1 | cut -d: -f1) + 1))
+    for how in "verify --heal" "repair -q --in-place"; do
+        heal_until after $n
+        [ -e .a.blp.bpkj ]
+        printf foreign | dd of=a.blp bs=1 seek=30100 conv=notrunc status=none
+        bpk $how a.blp >"$out" 2>&1 || :
+        refuses 3 'written since its parity was' bpk verify --heal a.blp
+        [ "$(tail -c +30101 a.blp | head -c 7)" = foreign ]
+    done
+}
+
+@test "verify --heal leaves a change alone that is no healing" {
+    need_nth
+    data field-f32 60000 raw
+    bpk pack -q -o a.blp -z 8000 raw
+    bpk parity a.blp
+    head -c 30000 raw >part
+    "$nth" -o calls "$BPK" write -q --at 7 a.blp part
+    for ((n = $(wc -l <calls); n > 0; n--)); do
+        [ -e .a.blp.bpkj ] || quietly "$nth" -n $n -a kill "$BPK" write -q --at 5 a.blp part || :
+    done
+    [ -e .a.blp.bpkj ]
+    refuses 3 'interrupted' bpk verify --heal a.blp
+    [ -e .a.blp.bpkj ]
+}
+
+@test "verify --heal that is interrupted leaves a file that it heals" {
+    need_nth
+    wounded
+    for n in $(grep -n pwrite64 calls | cut -d: -f1 | sed -n '2~6p'); do
+        heal_until signal:INT $n
+        [ ! -e .a.blp.bpkj ]
+        ends 0 bpk verify --heal a.blp
+        same a.blp good
+    done
+}
+
+@test "verify --limit-rate bounds the bytes that parity is compared with, too" {
+    protected a.blp 200000 50
+    rate=$(stat -c %s a.blp)
+    began=$(date +%s%N)
+    quietly bpk verify --limit-rate $rate a.blp
+    took=$((($(date +%s%N) - began) / 1000000))
+    # the archive once for itself, once for its parity, and that
+    [ $took -ge 2400 ] || die "$took ms"
+    rot a.blp 20000 2000
+    began=$(date +%s%N)
+    ends 0 bpk verify --heal --limit-rate $((2 * rate)) a.blp
+    took=$((($(date +%s%N) - began) / 1000000))
+    [ $took -ge 2900 ] || die "$took ms"
 }
 
 # ---- changes ----
@@ -488,6 +573,32 @@ restores_unwritten() {
         ends 0 bpk verify --heal a.blp
         says "in $cells cells"
         same a.blp good
+    done
+}
+
+@test "parity beside a truncate or an append, at any call, never says that the archive is damaged" {
+    need_nth
+    data noise 300000 raw
+    head -c 90000 raw >more
+    for format in blp b2frame chunked b2sparse; do
+        bpk pack -q -F $format -z 20K -o first raw
+        cp -a first a
+        "$nth" -R -o calls "$BPK" parity -T 1 a
+        count=$(wc -l <calls)
+        for ((n = 7; n <= count; n += count / 5)); do
+            # a writer that meets a hold would wait for the reader, which waits for it here
+            for change in "truncate -q --bytes 100000 a" "append -q a more"; do
+                rm -rf a a.bpp && cp -a first a
+                status=0
+                NTH_RUN="timeout 0.3 $BPK $change; :" "$nth" -R -n $n -a run "$BPK" parity -T 1 a >"$out" 2>"$err" || status=$?
+                [ $status -le 1 ] || die "status $status: $format, $change at $n" "$(cat "$err")"
+                [ $status -eq 0 ] || says 'a: changed while it was read$|is being changed'
+                status=0
+                bpk verify -q a 2>"$err" || status=$?
+                [ $status -eq 0 ] || [ $status -eq 3 ] || die "verify $status: $format, $change at $n"
+            done
+        done
+        rm -rf a first a.bpp
     done
 }
 

@@ -145,3 +145,41 @@ make_sealed() {
         bpk cat new.blp | cmp - in
     done
 }
+
+# FORMAT ARCHIVE OTHER: put OTHER's last chunk, of 777 random bytes that are stored, into ARCHIVE.
+exchange_last() {
+    "$python" -c 'import os, sys
+kind, archive, other = sys.argv[1:]
+names = {"b2sparse": "00000003.chunk", "chunked": "data/__1__.bin"}
+if kind in names:
+    a, b = (os.path.join(d, names[kind]) for d in (archive, other))
+else:
+    a, b = archive, other
+data, more = open(a, "rb").read(), open(b, "rb").read()
+if kind == "b2frame":  # with its digest, in the trailer
+    at, size = data.index(open("in", "rb").read()[-777:]) - 32, 777 + 32
+    data = data[:at] + more[at:at + size] + data[at + size:]
+elif kind == "blp":
+    at, size = data.index(open("in", "rb").read()[-777:]) - 16, 777 + 16 + 32
+    data = data[:at] + more[at:at + size] + data[at + size:]
+else:
+    data = more
+open(a, "wb").write(data)' "$@"
+}
+
+@test "append and truncate do not seal a last chunk anew that is not the sealed one" {
+    make_input 6777
+    (head -c 6000 in; head -c 777 /dev/urandom) >other
+    for format in blp chunked b2frame b2sparse; do
+        for option in "--seal" "--identity" "--seal --identity"; do
+            rm -rf s.x o.x
+            bpk pack -q $option --checksum sha256 -F $format -t 1 -z 2000 -0 -o s.x in
+            bpk pack -q $option --checksum sha256 -F $format -t 1 -z 2000 -0 -o o.x other
+            exchange_last $format s.x o.x
+            refuses 2 '' bpk verify s.x
+            ends 2 bpk append s.x m
+            ends 2 bpk truncate s.x --bytes 6500
+            refuses 2 '' bpk verify s.x
+        done
+    done
+}

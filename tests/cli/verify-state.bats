@@ -111,6 +111,30 @@ END
     [ "$(kinds | wc -l)" -eq 3 ] || die "$(cat state)"
 }
 
+@test "verify --state --json: an object for each archive that is gone; a run that ends early keeps none, a killed one all" {
+    need_python
+    tree 3
+    quietly bpk verify -r --state state d
+    rm d/002.blp
+    mkfifo fifo.blp
+    # killed while it waits for the FIFO: the next run reports it again
+    (exec timeout -s KILL 1 "$BPK" verify --state state -r fifo.blp d) >"$out" 2>&1 || :
+    grep -q 'd/002.blp: is missing' "$out" || die "$(cat "$out")"
+    grep -q 002 state || die "$(cat state)"
+    status=0
+    bpk verify -r --state state --max-time 1 --json d >lines 2>"$err" || status=$?
+    [ $status -eq 1 ]
+    "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" lines
+    grep '"missing"' lines >line
+    [ "$(json line 'x["path"], x["missing"], x["status"], x["error"]')" = \
+        "('d/002.blp', True, 1, 'd/002.blp: is missing, it was there at its last check')" ] || die "$(cat line)"
+    ! grep -q 002 state || die "$(cat state)"
+    echo d/002.blp >list
+    ends 1 bpk verify -q --json --manifest list d/001.blp
+    grep '"missing"' "$out" >line
+    [ "$(json line 'x["path"], x["error"]')" = "('d/002.blp', 'd/002.blp: is missing, list names it')" ]
+}
+
 @test "verify --state: an empty directory fails every time, and the files below it stay in the state" {
     tree 2
     mkdir e

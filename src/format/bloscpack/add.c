@@ -186,7 +186,8 @@ static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err
 	return 0;
 }
 
-/* Make the tree of the kept chunks. An append keeps all but the last; other cuts read the file. */
+/* Make the tree of the kept chunks. An append keeps all but the last, whose bytes are packed once
+ * more; other cuts read the file. */
 static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = e->reader;
@@ -199,7 +200,7 @@ static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		return 0;
 	added->tree.has_last = false;
 	if (added->cut + 1 == e->header.nchunks)
-		return 0;
+		return bpk_bloscpack_seal_last(r, err);
 	return bpk_bloscpack_seal_walk(r, added->cut, &added->tree, err);
 }
 

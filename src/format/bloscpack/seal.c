@@ -32,6 +32,21 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunk
 	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0 : bpk_seal_refuse(err);
 }
 
+int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .number = reader->header.nchunks - 1, .want_size = SIZE_MAX };
+	uint8_t leaf[BPK_MERKLE_SIZE];
+	int rc = bpk_bloscpack_reader_ops.fetch(reader, &parcel, err);
+
+	if (rc == 0)
+		rc = bpk_seal_parcel(reader->header.checksum, &parcel, parcel.number, false, leaf,
+				     err);
+	bpk_buf_clear(&parcel.packed);
+	if (rc != 0)
+		return -1;
+	return memcmp(leaf, reader->seal.tree->last, sizeof leaf) == 0 ? 0 : bpk_seal_refuse(err);
+}
+
 /* ---- Proofs ---- */
 
 struct finding {

@@ -36,6 +36,9 @@ int bpk_bloscpack_seal_take(struct bpk_bloscpack_metadata *metadata, uint64_t nc
  * seal. Fails with BPK_CORRUPT. */
 int bpk_bloscpack_seal_check(const struct bpk_bloscpack_reader *reader, struct bpk_err *err);
 
+/* Test the last chunk against the record, which fits. Fails as the next one does. */
+int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
+
 /* Test all chunks against the record, which fits. The first nchunks of them also make *kept (NULL:
  * not wanted). Fails with BPK_CORRUPT, or as fetching does. */
 int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunks,

@@ -145,6 +145,12 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 	return bpk_chunkdir_seal_walk(e->reader, all, err);
 }
 
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	return bpk_chunkdir_seal_find(((struct bpk_chunkdir_editor *)arg)->reader, number, leaf,
+				      err);
+}
+
 /* Before a change: continue the seal, which must be right. */
 static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
@@ -159,7 +165,11 @@ static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	if (bpk_chunkdir_seal_check(e->reader, err) != 0)
 		return -1;
 	e->seal = (struct bpk_seal_growth){
-		.generation = seal->generation + 1, .base = *seal->tree, .recall = recall, .arg = e
+		.generation = seal->generation + 1,
+		.base = *seal->tree,
+		.recall = recall,
+		.find = find_leaf,
+		.arg = e,
 	};
 	return 0;
 }

@@ -209,6 +209,16 @@ int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *r, struct bpk_buf *all, s
 	return rc;
 }
 
+int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *r, uint64_t number,
+			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = find_leaf(&f, number, leaf, err);
+
+	finding_clear(&f);
+	return rc;
+}
+
 int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	bool whole;

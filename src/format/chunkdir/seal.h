@@ -53,6 +53,10 @@ int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *reader, struct bpk
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *reader, struct bpk_buf *all,
 			   struct bpk_err *err);
 
+/* The present leaf of a parcel, by its bytes. */
+int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *reader, uint64_t number,
+			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
 /* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
 int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *reader,

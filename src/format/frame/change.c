@@ -177,6 +177,11 @@ static int recall(void *arg, struct bpk_buf *all, struct bpk_err *err)
 	return bpk_frame_seal_walk(e->reader, !e->reseals, all, err);
 }
 
+static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	return bpk_frame_seal_find(((struct bpk_frame_editor *)arg)->reader, number, leaf, err);
+}
+
 /* Continue the seal: by the tree alone, or after another program's changes by all chunks. */
 static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 {
@@ -189,6 +194,7 @@ static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 	if (!seal->marked) /* no program removes the fixed layer */
 		return bpk_seal_check(seal, e->reader->state.nchunks, &sealed, err);
 	next->recall = recall;
+	next->find = find_leaf;
 	next->arg = e;
 	next->generation = seal->generation + 1;
 	if (e->reseals)

@@ -69,6 +69,16 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 			       leaf, err);
 }
 
+int bpk_frame_seal_find(struct bpk_frame_reader *r, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX }, false };
+	int rc = find_leaf(&f, number, leaf, err);
+
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
+}
+
 int bpk_frame_seal_walk(struct bpk_frame_reader *r, bool compares, struct bpk_buf *all,
 			struct bpk_err *err)
 {

@@ -10,6 +10,10 @@
  * seal. Fails with BPK_CORRUPT, or with BPK_LIMIT (too many chunks without bytes of their own). */
 int bpk_frame_seal_check(const struct bpk_frame_reader *reader, struct bpk_err *err);
 
+/* The present leaf of a chunk, by its bytes. */
+int bpk_frame_seal_find(struct bpk_frame_reader *reader, uint64_t number,
+			uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
+
 /* Read all chunks, and append their leaves to all (NULL: not wanted). compares: test them against
  * the record, which fits; fails with BPK_CORRUPT. */
 int bpk_frame_seal_walk(struct bpk_frame_reader *reader, bool compares, struct bpk_buf *all,

@@ -70,6 +70,7 @@ static int finish_journal(struct bpk_edit *edit, const struct bpk_edit_head *hea
 		return -1;
 	if (cut_tail(edit, end, err) != 0)
 		return -1;
+	bpk_journal_set_time(&edit->journal, edit->fd);
 	if (!bpk_is_mutant(BPK_MUTANT_UNLINK_BEFORE_SYNC) && bpk_edit_sync_file(edit, err) != 0)
 		return -1;
 	if (bpk_journal_unlink(&edit->journal, err) != 0)

@@ -42,6 +42,14 @@ struct bpk_source *bpk_edit_source(const struct bpk_edit *edit)
 	return edit->source;
 }
 
+bool bpk_edit_has_saved(const struct bpk_edit *edit, uint64_t offset, uint64_t size)
+{
+	uint64_t end = offset + size, gap_end;
+
+	end = bpk_min_u64(end, edit->end);
+	return !bpk_regions_gap(&edit->journal.saved, &offset, end, &gap_end);
+}
+
 struct bpk_sidecar *bpk_edit_sidecar(const struct bpk_edit *edit)
 {
 	return edit->sidecar;
@@ -128,6 +136,24 @@ static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 	return 0;
 }
 
+/* Of a change that keeps the file's time, only one that kept the same is undone. */
+static int check_kept(struct bpk_edit *edit, struct bpk_err *err)
+{
+	const struct bpk_edit_kept *kept = edit->options.kept;
+	struct bpk_journal *journal = &edit->journal;
+	struct stat found;
+
+	if (kept == NULL || (!journal->has_time && bpk_journal_is_untouched(journal, edit->fd)))
+		return 0;
+	if (!journal->has_time || journal->time != bpk_journal_time(&kept->time))
+		return bpk_fail(err, BPK_FAILED, "another change was interrupted and is pending");
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	journal->keeps_time = bpk_journal_time(&found.st_mtim) == journal->time ||
+			      kept->is_as_then(kept->arg, edit);
+	return 0;
+}
+
 /* Undo the change of a writer that died, after the caller has accepted the file as last committed.
  * All steps use one descriptor. */
 static int settle(struct bpk_edit *edit, struct bpk_err *err)
@@ -153,7 +179,8 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 				"is no longer an archive of that format, and its"
 				" journal %s is left alone",
 				edit->resolved.journal);
-	if (bpk_journal_settle(journal, edit->fd, edit->options.sync, err) != 0)
+	if ((journal->whole && check_kept(edit, err) != 0) ||
+	    bpk_journal_settle(journal, edit->fd, edit->options.sync, err) != 0)
 		return -1;
 	bpk_journal_close(journal);
 	journal->any_file = false;

@@ -2,8 +2,10 @@
  * Inside the room io: the undo journal of a file, .NAME.bpkj beside it. It holds the old content of
  * overwritten bytes, to restore the file or to read its old state.
  *
- *      START | SAVED ... NEXT MARK | SAVED ... NEXT MARK | NEXT MARK
+ *      START TIME | SAVED ... NEXT MARK | SAVED ... NEXT MARK | NEXT MARK
  *       '--- synced before --^ the MARK is written; after the MARK the file is overwritten
+ *
+ * TIME is in journals of changes that keep the file's time alone.
  *
  * (record.h describes the records.) An incomplete record counts as missing, unless a MARK behind
  * it proves that it was complete: then the journal is damaged, and nothing is changed.
@@ -36,6 +38,9 @@ struct bpk_journal {
 	bool whole;               /* START was read; the members below are valid */
 	uint64_t old_size;        /* of the file before the change */
 	uint64_t end;             /* of the complete records */
+	bool has_time;            /* TIME was read or written */
+	uint64_t time;            /* the offset of TIME */
+	bool keeps_time;          /* set by its user: put_back gives the file that time again */
 	struct bpk_regions saved;
 	struct bpk_buf start; /* the payload of START: samples of the file */
 	struct bpk_buf next;  /* of a journal that was read: a bpk_region for each NEXT, in order */
@@ -56,11 +61,12 @@ void bpk_journal_close(struct bpk_journal *journal);
 
 /*
  * Begin a journal of the file fd, whose content ends at old_size. The bytes in unused are
- * unreachable for readers and are left out of the samples. Not durable before bpk_journal_save.
- * Fails with BPK_FAILED; no journal exists then.
+ * unreachable for readers and are left out of the samples. The change keeps time; NULL: it does
+ * not. Not durable before bpk_journal_save. Fails with BPK_FAILED; no journal exists then.
  */
 int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
-		       const struct bpk_region *unused, struct bpk_err *err);
+		       const struct bpk_region *unused, const struct timespec *time,
+		       struct bpk_err *err);
 
 /*
  * Save the bytes of the file fd in both regions of saves that were not saved before, announce next,
@@ -107,11 +113,28 @@ int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offs
 int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset,
 			      struct bpk_err *err);
 
+/* ---- Times ---- */
+
+/* A time as TIME has it. */
+uint64_t bpk_journal_time(const struct timespec *time);
+
+/* With keeps_time: give the file fd the time of before. A file system without times has none to
+ * keep. */
+void bpk_journal_set_time(const struct bpk_journal *journal, int fd);
+
+/* fdatasync of the file fd, with that time if it is kept. Returns 0, or -1 with errno. */
+int bpk_journal_sync_file(const struct bpk_journal *journal, int fd);
+
 /* ---- Restoring; the caller holds the writer lock ---- */
 
 /* Write the saved bytes back into the file fd and restore its size. Every record is tested again
  * before the first byte is written. */
 int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err);
+
+/* True if the change of a journal that was read has written nothing, as far as that is certain:
+ * bytes below the old end are announced before, and others make the file longer. Then nothing is
+ * put back, and the file keeps its time. */
+bool bpk_journal_is_untouched(const struct bpk_journal *journal, int fd);
 
 /* Restore the file fd by the open journal of a writer that died, and remove the journal. After a
  * failure the next call can repeat everything. */

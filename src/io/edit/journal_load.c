@@ -128,6 +128,10 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 		return take_next(journal, record, err);
 	case BPK_RECORD_MARK:
 		return 0;
+	case BPK_RECORD_TIME:
+		journal->has_time = true;
+		journal->time = record->offset;
+		return 0;
 	}
 	return fail_damaged(journal, record->position, err);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io/acl.h"
@@ -110,17 +111,24 @@ static int open_to_readers(const struct bpk_journal *journal, int fd, struct bpk
 }
 
 static int write_start(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
-		       struct bpk_err *err)
+		       const struct timespec *time, struct bpk_err *err)
 {
 	if (bpk_identity_of(fd, &journal->file, err) != 0 ||
-	    bpk_journal_start_make(journal, fd, unused, err) != 0)
+	    bpk_journal_start_make(journal, fd, unused, err) != 0 ||
+	    put_record(journal, &journal->end, BPK_RECORD_START, journal->old_size,
+		       bpk_buf_view(&journal->start), err) != 0)
 		return -1;
-	return put_record(journal, &journal->end, BPK_RECORD_START, journal->old_size,
-			  bpk_buf_view(&journal->start), err);
+	if (time == NULL)
+		return 0;
+	journal->has_time = journal->keeps_time = true;
+	journal->time = bpk_journal_time(time);
+	return put_record(journal, &journal->end, BPK_RECORD_TIME, journal->time, bpk_view(NULL, 0),
+			  err);
 }
 
 int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
-		       const struct bpk_region *unused, struct bpk_err *err)
+		       const struct bpk_region *unused, const struct timespec *time,
+		       struct bpk_err *err)
 {
 	const struct bpk_resolved *resolved = journal->resolved;
 
@@ -130,7 +138,8 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 		return bpk_fail_errno(err, errno, "cannot create its journal %s",
 				      resolved->journal);
 	journal->old_size = old_size;
-	if (open_to_readers(journal, fd, err) != 0 || write_start(journal, fd, unused, err) != 0) {
+	if (open_to_readers(journal, fd, err) != 0 ||
+	    write_start(journal, fd, unused, time, err) != 0) {
 		unlinkat(resolved->folder, resolved->journal, 0);
 		bpk_journal_close(journal);
 		return -1;
@@ -235,6 +244,32 @@ int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "sync its folder");
 }
 
+/* ---- Times ---- */
+
+enum { NS = 1000000000 };
+
+uint64_t bpk_journal_time(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * NS + (uint64_t)time->tv_nsec;
+}
+
+void bpk_journal_set_time(const struct bpk_journal *journal, int fd)
+{
+	int64_t time = (int64_t)journal->time, ns = time % NS;
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+
+	if (!journal->keeps_time)
+		return;
+	ns += ns < 0 ? NS : 0; /* before 1970 */
+	times[1] = (struct timespec){ .tv_sec = (time_t)((time - ns) / NS), .tv_nsec = (long)ns };
+	(void)futimens(fd, times);
+}
+
+int bpk_journal_sync_file(const struct bpk_journal *journal, int fd)
+{
+	return journal->keeps_time ? bpk_full_sync(fd) : bpk_full_sync_data(fd);
+}
+
 /* ---- Restoring ---- */
 
 static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
@@ -287,16 +322,28 @@ int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_e
 		return -1;
 	if (bpk_full_set_size(fd, journal->old_size) != 0)
 		return bpk_fail_errno(err, errno, "set the size");
+	bpk_journal_set_time(journal, fd);
 	return 0;
+}
+
+bool bpk_journal_is_untouched(const struct bpk_journal *journal, int fd)
+{
+	struct stat found;
+
+	return journal->next.size == 0 && (journal->has_time || journal->saved.count == 0) &&
+	       fstat(fd, &found) == 0 && (uint64_t)found.st_size == journal->old_size;
 }
 
 int bpk_journal_settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
 {
 	if (journal->whole && (bpk_journal_check(journal, fd, err) != 0 ||
-			       bpk_journal_check_saved(journal, fd, err) != 0 ||
-			       bpk_journal_put_back(journal, fd, err) != 0))
+			       bpk_journal_check_saved(journal, fd, err) != 0))
 		return -1;
-	if (sync && bpk_full_sync_data(fd) != 0)
+	if (journal->whole && bpk_journal_is_untouched(journal, fd))
+		bpk_journal_set_time(journal, fd);
+	else if (journal->whole && bpk_journal_put_back(journal, fd, err) != 0)
+		return -1;
+	if (sync && bpk_journal_sync_file(journal, fd) != 0)
 		return bpk_fail_errno(err, errno, "sync");
 	if (bpk_journal_unlink(journal, err) != 0)
 		return -1;

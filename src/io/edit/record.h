@@ -26,6 +26,9 @@ enum bpk_record_kind {
 	 * MARK follows it, and was never finished otherwise.
 	 */
 	BPK_RECORD_MARK,
+	/* No payload; after START. offset: the time of the file's last change, which it keeps
+	 * (struct bpk_edit_kept), in nanoseconds since 1970, modulo 2^64. */
+	BPK_RECORD_TIME,
 };
 
 struct bpk_record {

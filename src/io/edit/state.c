@@ -31,7 +31,7 @@ int bpk_edit_leave(struct bpk_edit *edit, int rc)
 
 int bpk_edit_sync_file(struct bpk_edit *edit, struct bpk_err *err)
 {
-	if (!edit->options.sync || bpk_full_sync_data(edit->fd) == 0)
+	if (!edit->options.sync || bpk_journal_sync_file(&edit->journal, edit->fd) == 0)
 		return 0;
 	edit->broken = edit->unsynced = true;
 	return bpk_fail_errno(err, errno, "sync");
@@ -74,7 +74,8 @@ static int undo_by_journal(struct bpk_edit *edit, struct bpk_err *err)
 	edit->restored = bpk_journal_put_back(&edit->journal, edit->fd, err) == 0;
 	if (!edit->restored)
 		return -1;
-	if (edit->unsynced || (edit->options.sync && bpk_full_sync_data(edit->fd) != 0)) {
+	if (edit->unsynced ||
+	    (edit->options.sync && bpk_journal_sync_file(&edit->journal, edit->fd) != 0)) {
 		edit->broken = edit->unsynced = true;
 		return fail_unsynced(edit, err);
 	}

@@ -19,10 +19,13 @@ int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err)
 
 static int create_journal(struct bpk_edit *edit, struct bpk_err *err)
 {
+	const struct bpk_edit_kept *kept = edit->options.kept;
+
 	if (edit->journal.fd >= 0)
 		return 0;
 	if (bpk_edit_need_one_name(edit, err) != 0 ||
-	    bpk_journal_create(&edit->journal, edit->fd, edit->end, &edit->unused, err) != 0)
+	    bpk_journal_create(&edit->journal, edit->fd, edit->end, &edit->unused,
+			       kept != NULL ? &kept->time : NULL, err) != 0)
 		return -1;
 	edit->unsampled = edit->unused;
 	return 0;

@@ -32,6 +32,9 @@ struct bpk_draft {
 	struct bpk_withholding own;
 	struct bpk_withholding *withholding; /* &own, or that of the directory. Borrowed */
 
+	bool has_time; /* belongs to the writing thread, too */
+	struct timespec time;
+
 	pthread_mutex_t write_lock; /* of writes at offsets */
 	pthread_mutex_t end_lock;
 	uint64_t end; /* guarded by end_lock: the length that the file must have */

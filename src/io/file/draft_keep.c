@@ -262,6 +262,7 @@ static void finish_rights(struct bpk_draft *draft, gid_t group, const struct sta
 /* Complete everything but the name. */
 static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, draft->time };
 	struct stat found;
 
 	if (fstat(draft->fd, &found) != 0)
@@ -269,6 +270,8 @@ static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_e
 	if (finish_length(draft, (uint64_t)found.st_size, err) != 0)
 		return -1;
 	finish_rights(draft, found.st_gid, like);
+	if (draft->has_time)
+		(void)futimens(draft->fd, times);
 	return flush(draft->fd, draft->sync, err);
 }
 
@@ -327,6 +330,12 @@ static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
 	forget_name(draft);
 	bpk_cleanup_unlock();
 	return 0;
+}
+
+void bpk_draft_keep_time(struct bpk_draft *draft, struct timespec time)
+{
+	draft->has_time = true;
+	draft->time = time;
 }
 
 void bpk_draft_begin_sync(struct bpk_draft *draft)
