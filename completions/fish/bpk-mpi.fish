@@ -180,6 +180,7 @@ complete -c bpk-mpi -n '__bpk_is verify' -l quick -d 'test structure and checksu
 complete -c bpk-mpi -n '__bpk_is verify' -l print-root -d 'print the root of the seal of each archive that is whole'
 complete -c bpk-mpi -n '__bpk_is verify' -l root -x -d 'fail unless the root of the seal is HEX'
 complete -c bpk-mpi -n '__bpk_is verify' -l identity -d 'fail unless the archive records the identity of its content, and that is right'
+complete -c bpk-mpi -n '__bpk_is verify' -l parity -d 'fail unless the archive has parity that restores it in place'
 complete -c bpk-mpi -n '__bpk_is verify' -l min-generation -x -d 'fail if the seal is of a generation below N'
 complete -c bpk-mpi -n '__bpk_is verify' -l heal -d 'restore damaged archives in place, by their parity files'
 complete -c bpk-mpi -n '__bpk_is verify' -s r -l recursive -d 'take the files below the directories named'

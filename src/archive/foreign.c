@@ -78,7 +78,7 @@ void bpk_foreign_name(struct bpk_source *source, bool as_raw, struct bpk_err *er
 		bpk_fail(err, err->kind, "begins like a raw %s file, but bpk finds no array in it",
 			 raw);
 	else if (raw != NULL)
-		bpk_fail(err, err->kind, "is a raw %s file, not an archive; bpk pack packs it",
+		bpk_fail(err, err->kind, "is a raw %s file, not an archive; bpk pack FILE packs it",
 			 raw);
 	else if (found != NULL)
 		bpk_fail(err, err->kind, "is %s, not an archive; see %s", found->name, found->tool);

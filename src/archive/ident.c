@@ -242,7 +242,8 @@ static bool share_out(struct bpk_buf *digests, struct bpk_ident *identity)
 }
 
 /* Parse the numbers and the root. */
-static bool take_numbers(struct bpk_view record, struct bpk_ident *identity, struct bpk_buf *root)
+static bool take_numbers(struct bpk_view record, struct bpk_ident *identity,
+			 uint8_t root[BPK_MERKLE_SIZE])
 {
 	uint64_t version, level;
 
@@ -251,29 +252,26 @@ static bool take_numbers(struct bpk_view record, struct bpk_ident *identity, str
 	    !bpk_json_u64(bpk_json_member(record, "level"), &level) || level > MOST_LEVEL)
 		return false;
 	identity->level = (unsigned)level;
-	return bpk_hex_take(digits_of(record, "root"), root, NULL) == 0 &&
-	       root->size == BPK_MERKLE_SIZE;
+	return bpk_hex_fill(digits_of(record, "root"), root, BPK_MERKLE_SIZE);
 }
 
 int bpk_ident_take(struct bpk_view value, struct bpk_ident *identity, bool *good,
 		   struct bpk_err *err)
 {
 	struct bpk_view digits = digits_of(value, "digests");
-	uint8_t found[BPK_MERKLE_SIZE];
-	struct bpk_buf root = { 0 };
+	uint8_t found[BPK_MERKLE_SIZE], root[BPK_MERKLE_SIZE];
 	int rc = 0;
 
-	*good = take_numbers(value, identity, &root) && digits.size % HEX == 0;
+	*good = take_numbers(value, identity, root) && digits.size % HEX == 0;
 	if (*good)
-		rc = bpk_buf_reserve(&identity->nodes, digits.size / 2, err);
+		rc = bpk_buf_resize(&identity->nodes, digits.size / 2, err);
 	if (*good && rc == 0)
-		*good = bpk_hex_take(digits, &identity->nodes, NULL) == 0 &&
+		*good = bpk_hex_fill(digits, identity->nodes.data, identity->nodes.size) &&
 			share_out(&identity->nodes, identity);
 	if (*good && rc == 0)
 		rc = bpk_ident_root(identity, found, err);
 	if (*good && rc == 0)
-		*good = memcmp(found, root.data, sizeof found) == 0;
-	bpk_buf_clear(&root);
+		*good = memcmp(found, root, sizeof found) == 0;
 	return rc;
 }
 
@@ -353,9 +351,47 @@ int bpk_ident_leave_out(struct bpk_info *info, struct bpk_ident_less *less, stru
 	return 0;
 }
 
+/* The last of the layers. */
+static int put_layer(struct bpk_metadata_info *metadata, const struct bpk_ident *identity,
+		     struct bpk_ident_less *less, struct bpk_err *err)
+{
+	size_t count = metadata->nlayers;
+	struct bpk_layer *layers = bpk_calloc(count + 1, sizeof *layers, err);
+	struct bpk_buf value = { 0 };
+	int rc = layers == NULL ? -1 : bpk_ident_put(identity, &value, err);
+
+	if (rc == 0)
+		rc = bpk_msgpack_parse(bpk_view(value.data, value.size - 1), &less->content, err);
+	bpk_buf_clear(&value);
+	if (rc != 0) {
+		free(layers);
+		return -1;
+	}
+	memcpy(layers, metadata->layers, count * sizeof *layers);
+	layers[count] = (struct bpk_layer){ .name = BPK_IDENT_NAME,
+					    .content = bpk_buf_view(&less->content) };
+	free(less->layers);
+	metadata->layers = less->layers = layers;
+	metadata->nlayers = count + 1;
+	return 0;
+}
+
+int bpk_ident_put_in(struct bpk_info *info, const struct bpk_ident *identity,
+		     struct bpk_ident_less *less, struct bpk_err *err)
+{
+	struct bpk_metadata_info *metadata = &info->metadata;
+
+	if (bpk_ident_join(&less->text, identity, err) != 0)
+		return -1;
+	metadata->text = bpk_buf_view(&less->text);
+	metadata->given = true;
+	return metadata->nlayers == 0 ? 0 : put_layer(metadata, identity, less, err);
+}
+
 void bpk_ident_less_clear(struct bpk_ident_less *less)
 {
 	bpk_buf_clear(&less->text);
+	bpk_buf_clear(&less->content);
 	free(less->layers);
 	*less = (struct bpk_ident_less){ 0 };
 }

@@ -111,14 +111,19 @@ int bpk_ident_fail_named(struct bpk_err *err);
 int bpk_ident_join(struct bpk_buf *text, const struct bpk_ident *identity, struct bpk_err *err);
 int bpk_ident_strip(struct bpk_buf *text, struct bpk_err *err);
 
-/* The metadata of an archive without the record, in place of those in its info, which borrows them.
+/* The metadata of an archive without the record, or with one, in place of those in its info, which
+ * borrows them.
  * Caller storage, valid when zeroed; for bpk_ident_less_clear. */
 struct bpk_ident_less {
 	struct bpk_buf text;
 	struct bpk_layer *layers;
+	struct bpk_buf content; /* of the layer that is the record */
 };
 
 int bpk_ident_leave_out(struct bpk_info *info, struct bpk_ident_less *less, struct bpk_err *err);
+/* Behind it: add a record. Fails with BPK_USAGE if the metadata are no object. */
+int bpk_ident_put_in(struct bpk_info *info, const struct bpk_ident *identity,
+		     struct bpk_ident_less *less, struct bpk_err *err);
 void bpk_ident_less_clear(struct bpk_ident_less *less);
 
 /* ---- Bytes that become leaves ---- */

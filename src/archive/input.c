@@ -15,6 +15,8 @@ static int judge_opening(const struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };
 
+	if (err == NULL)
+		return -1;
 	if ((err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED) &&
 	    bpk_place_unchanged(&in->place, &changed) != 0)
 		*err = changed;
@@ -29,7 +31,8 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 	if (err != NULL && err->kind == BPK_UNSUPPORTED &&
 	    bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 && is_tar)
 		bpk_fail(err, BPK_UNSUPPORTED,
-			 "is a tar, no archive; 'bpk tar -t' lists it, and FILE:NAME is a member");
+			 "is a tar, no archive; 'bpk tar -t FILE' lists it, and FILE:NAME is a "
+			 "member");
 	return judge_opening(in, err);
 }
 

@@ -29,7 +29,8 @@ int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err
 	if (rc == 0 && *is_gsd && !bpk_source_seekable(view))
 		rc = bpk_fail(err, BPK_FAILED,
 			      "holds a GSD file, whose frames cannot be looked up without offsets; "
-			      "--bytes appends bytes, bpk convert makes an archive with offsets");
+			      "--bytes appends bytes, bpk convert FILE NEW makes an archive with "
+			      "offsets");
 	bpk_source_close(view);
 	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
 }

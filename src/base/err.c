@@ -97,6 +97,12 @@ bool bpk_err_is_of_machine(const struct bpk_err *err)
 	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;
 }
 
+int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err)
+{
+	*passed = rc == 0;
+	return rc != 0 && bpk_err_is_of_machine(why) ? bpk_fail_as(err, why) : 0;
+}
+
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 {
 	char line[BPK_ERR_TEXT];

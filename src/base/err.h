@@ -57,6 +57,10 @@ int bpk_fail_memory(struct bpk_err *err, uint64_t size);
  * after damage must not continue after this. */
 bool bpk_err_is_of_machine(const struct bpk_err *err);
 
+/* Settle a test of bytes that returned rc and why: *passed tells how it went. Fails as the test did
+ * if the machine failed: then nothing is known about the bytes. */
+int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err);
+
 /* Put "SUBJECT: " before the line in err; no effect when err is NULL. Returns -1. */
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -92,6 +92,10 @@ bool bpk_json_string_is(struct bpk_view string, const char *text);
  * BPK_USAGE when value is not a string. */
 int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err);
 
+/* Copy that text to out, which holds room bytes. Returns its size; SIZE_MAX if it is larger, or
+ * value is not a string. */
+size_t bpk_json_string_copy(struct bpk_view value, uint8_t *out, size_t room);
+
 /* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
 
@@ -99,6 +103,9 @@ int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_e
  * pairs of digits. */
 int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
 int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *err);
+
+/* The same into an array: exactly size bytes. False if the digits are not those of so many. */
+bool bpk_hex_fill(struct bpk_view digits, uint8_t *out, size_t size);
 
 /* Append bytes in base64, unquoted. */
 int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);

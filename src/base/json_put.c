@@ -87,24 +87,32 @@ static int digit_of(uint8_t byte)
 	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *err)
+bool bpk_hex_fill(struct bpk_view digits, uint8_t *out, size_t size)
 {
-	size_t start = out->size;
-
-	if (bpk_buf_reserve(out, start + digits.size / 2, err) != 0)
-		return -1;
-	for (size_t i = 0; i + 1 < digits.size; i += 2) {
-		int high = digit_of(digits.data[i]), low = digit_of(digits.data[i + 1]);
+	if (digits.size / 2 != size || digits.size % 2 != 0)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		int high = digit_of(digits.data[2 * i]), low = digit_of(digits.data[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			break;
-		out->data[out->size++] = (uint8_t)(high << 4 | low);
+			return false;
+		out[i] = (uint8_t)(high << 4 | low);
 	}
-	if (2 * (out->size - start) == digits.size)
-		return 0;
-	out->size = start;
-	return bpk_fail(err, BPK_USAGE, "\"%.*s\" is not in pairs of hexadecimal digits",
-			(int)bpk_min_size(digits.size, 32), (const char *)digits.data);
+	return true;
+}
+
+int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *err)
+{
+	size_t start = out->size, size = digits.size / 2;
+
+	if (bpk_buf_reserve(out, start + size, err) != 0)
+		return -1;
+	/* NULL + 0 is undefined behaviour */
+	if (digits.size > 0 && (size == 0 || !bpk_hex_fill(digits, out->data + start, size)))
+		return bpk_fail(err, BPK_USAGE, "\"%.*s\" is not in pairs of hexadecimal digits",
+				(int)bpk_min_size(digits.size, 32), (const char *)digits.data);
+	out->size += size;
+	return 0;
 }
 
 int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)

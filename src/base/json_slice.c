@@ -249,20 +249,35 @@ bool bpk_json_string_is(struct bpk_view string, const char *text)
 	return left == 0;
 }
 
+size_t bpk_json_string_copy(struct bpk_view value, uint8_t *out, size_t room)
+{
+	struct bpk_view inner = unquoted(value);
+	size_t size = 0;
+
+	if (bpk_json_kind(value) != BPK_JSON_STRING)
+		return SIZE_MAX;
+	for (size_t at = 0; at < inner.size;) {
+		struct letter letter = take_letter(inner, &at);
+
+		if (letter.size > room - size)
+			return SIZE_MAX;
+		memcpy(out + size, letter.bytes, letter.size);
+		size += letter.size;
+	}
+	return size;
+}
+
 int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err)
 {
 	struct bpk_view inner = unquoted(value);
 
 	if (bpk_json_kind(value) != BPK_JSON_STRING)
 		return bpk_fail(err, BPK_USAGE, "the JSON value is not a string");
+	if (inner.size == 0) /* NULL + 0 is undefined behaviour */
+		return 0;
 	/* an unescaped string is never longer than its escaped form */
 	if (bpk_buf_reserve(out, out->size + inner.size, err) != 0)
 		return -1;
-	for (size_t at = 0; at < inner.size;) {
-		struct letter letter = take_letter(inner, &at);
-
-		memcpy(out->data + out->size, letter.bytes, letter.size);
-		out->size += letter.size;
-	}
+	out->size += bpk_json_string_copy(value, out->data + out->size, inner.size);
 	return 0;
 }

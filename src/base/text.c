@@ -1,5 +1,6 @@
 /*
- * Lines, UTF-8, the escape of untrusted text for terminals, and numbers as text. Called by errors,
+ * Lines, UTF-8, the escapes of untrusted text for terminals and shells, and numbers as text.
+ * Called by errors,
  * JSON, layouts, layers of frames, encode_block.c, choose, and results of commands.
  */
 #include "base/text.h"
@@ -128,6 +129,92 @@ size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN])
 	memcpy(shown, text.data, size);
 	shown[size] = '\0';
 	return size;
+}
+
+/* ---- Words of a shell ---- */
+
+/* A word under way, with its end. full: it does not fit. */
+struct word {
+	char *text;
+	size_t size;
+	bool full;
+};
+
+static void put_text(struct word *w, const char *text, size_t size)
+{
+	w->full = w->full || size >= BPK_WORD_TEXT - w->size;
+	if (w->full)
+		return;
+	memcpy(w->text + w->size, text, size);
+	w->size += size;
+	w->text[w->size] = '\0';
+}
+
+static void put_string(struct word *w, const char *text)
+{
+	put_text(w, text, strlen(text));
+}
+
+/* Inside '...': a quote ends it, stands by itself, and begins the rest. */
+static void put_quoted(struct word *w, const char *name)
+{
+	put_string(w, "'");
+	for (; *name != '\0'; name++)
+		put_text(w, *name == '\'' ? "'\\''" : name, *name == '\'' ? 4 : 1);
+	put_string(w, "'");
+}
+
+/* Inside $'...'. Three octal digits end by themselves, unlike hexadecimal ones. */
+static void put_escaped(struct word *w, const char *name)
+{
+	char octal[8];
+
+	put_string(w, "$'");
+	for (struct bpk_view left = bpk_view(name, strlen(name)); left.size > 0;) {
+		size_t size = bpk_utf8_size(left);
+
+		if (size == 0 || is_control(left) || *left.data == '\'' || *left.data == '\\') {
+			snprintf(octal, sizeof octal, "\\%03o", left.data[0]);
+			put_string(w, octal);
+			size = 1;
+		} else {
+			put_text(w, (const char *)left.data, size);
+		}
+		left = bpk_view(left.data + size, left.size - size);
+	}
+	put_string(w, "'");
+}
+
+/* True if bpk_text_show would change a character. */
+static bool is_escaped(struct bpk_view text)
+{
+	while (text.size > 0) {
+		size_t size = bpk_utf8_size(text);
+
+		if (size == 0 || is_control(text))
+			return true;
+		text = bpk_view(text.data + size, text.size - size);
+	}
+	return false;
+}
+
+const char *bpk_shell_word(const char *name, char word[BPK_WORD_TEXT])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_@%+:,./-";
+	struct word w = { .text = word };
+
+	if (name == NULL || strcmp(name, "-") == 0)
+		name = "FILE";
+	if (*name == '-')
+		put_string(&w, "./");
+	if (is_escaped(bpk_view(name, strlen(name))))
+		put_escaped(&w, name);
+	else if (*name != '\0' && name[strspn(name, plain)] == '\0')
+		put_string(&w, name);
+	else
+		put_quoted(&w, name);
+	return w.full ? strcpy(word, "FILE") : word;
 }
 
 /* ---- Numbers ---- */

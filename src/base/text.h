@@ -34,6 +34,15 @@ enum { BPK_TEXT_SHOWN = 5 };
  */
 size_t bpk_text_show(struct bpk_view text, char shown[BPK_TEXT_SHOWN]);
 
+enum { BPK_WORD_TEXT = 256 };
+
+/*
+ * A file name as one word of a command line for a shell, in messages that advise one: as it is, in
+ * quotes, or as $'...' if bpk_text_show would change it (POSIX.1-2024, 2.2.4). A dash in front gets
+ * "./". "FILE" stands for standard input ("-", NULL), and for a name that is too long for a line.
+ */
+const char *bpk_shell_word(const char *name, char word[BPK_WORD_TEXT]);
+
 enum { BPK_NUMBER_TEXT = 32 };
 
 /* A number with as few digits as give the same double, or float, when they are read back: "0.1",

@@ -5,6 +5,7 @@
 #include "cli/content.h"
 #include "cli/report.h"
 #include "cli/seal.h"
+#include "cli/side.h"
 
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
@@ -147,6 +148,7 @@ static void cat_one(void *arg, const char *path)
 	    bpk_transfer_open_draft(&transfer, &err) != 0 ||
 	    bpk_cat_write(args, &transfer, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
 		bpk_input_judge(&in, &err);
+		bpk_side_advise(&in, &err);
 		bpk_report(NULL, &err);
 	}
 	bpk_transfer_clear(&transfer);

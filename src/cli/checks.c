@@ -10,7 +10,7 @@
 #include "io/io.h"
 
 static const char magic[] = "bpk verify state 1\n";
-static const char *const kinds[] = { "bad", "new", "changed", "good", "other" };
+static const char *const kinds[] = { "bad", "never", "new", "changed", "good", "other" };
 
 enum {
 	MOST = 1 << 30, /* bytes of a file */
@@ -173,6 +173,14 @@ static int read_lines(struct bpk_checks *checks, struct bpk_view text, struct bp
 				  checks->count, count);
 }
 
+/* A damaged state would fail every run from now on. Returns -1. */
+static int fail_lines(struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+
+	return bpk_fail(err, plain.kind, "%s; remove it to begin anew", plain.text);
+}
+
 static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
@@ -188,8 +196,8 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 	if (rc == 0)
 		rc = bpk_source_need_at(place.source, 0, bpk_span(text.data, text.size), err);
 	bpk_place_close(&place);
-	if (rc == 0)
-		rc = read_lines(checks, bpk_buf_view(&text), err);
+	if (rc == 0 && read_lines(checks, bpk_buf_view(&text), err) != 0)
+		rc = fail_lines(err);
 	bpk_buf_clear(&text);
 	return rc;
 }

@@ -16,7 +16,8 @@
 
 /* In the order in which files are checked: kinds that are equal in turn stand together. */
 enum bpk_check_kind {
-	BPK_CHECK_BAD,     /* damaged, or not to be read */
+	BPK_CHECK_BAD,     /* damaged, or not to be read; it had a good check */
+	BPK_CHECK_NEVER,   /* the same, without a good check */
 	BPK_CHECK_NEW,     /* never checked, or no archive at its last check and changed since */
 	BPK_CHECK_CHANGED, /* an archive at its last check, and changed since */
 	BPK_CHECK_GOOD,    /* as it should be */

@@ -55,7 +55,8 @@ static int compare(struct bpk_cmp *cmp, struct bpk_ident *const trees[2],
 		return -1;
 	if (!recorded[0] && !recorded[1])
 		return bpk_fail(err, BPK_FAILED,
-				"%s, %s: neither records an identity (bpk pack --identity)",
+				"%s, %s: neither records an identity, as bpk convert --identity "
+				"FILE NEW does",
 				bpk_input_name(inputs[0]->path), bpk_input_name(inputs[1]->path));
 	return bpk_compare_trees(inputs, trees, &options, ranges, compared, err);
 }

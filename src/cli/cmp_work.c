@@ -7,6 +7,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/signal.h"
 
 static int compare_contents(struct bpk_cmp *cmp, struct bpk_err *err)
@@ -86,6 +87,20 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 	return settle(cmp, err);
 }
 
+/* The line begins with the name of the input that is damaged. */
+static void advise(const struct bpk_cmp *cmp, struct bpk_err *err)
+{
+	for (size_t i = 0; i < 2; i++) {
+		const char *name = bpk_input_name(cmp->in[i].path);
+		size_t size = strlen(name);
+
+		if (strncmp(err->text, name, size) != 0 || err->text[size] != ':')
+			continue;
+		bpk_side_advise(&cmp->in[i], err);
+		return;
+	}
+}
+
 int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 {
 	struct bpk_cmp cmp = { .args = args,
@@ -101,8 +116,10 @@ int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 	cmp.in[0].path = a;
 	cmp.in[1].path = b;
 	bpk_cmp_show(&cmp, &err);
-	if (err.kind != BPK_OK)
+	if (err.kind != BPK_OK) {
+		advise(&cmp, &err);
 		bpk_report(NULL, &err);
+	}
 	bpk_record_settle(&args->shared, a);
 	rc = err.kind != BPK_OK ? -1 : cmp.differ;
 	bpk_input_close(&cmp.in[0]);

@@ -1,6 +1,7 @@
 /* The tables of programs and commands, and the search in them. Programs and gendoc use them. */
 #include "cli/command.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "cli/nearest.h"
@@ -127,12 +128,30 @@ const struct bpk_command *bpk_command_find(const char *name)
 static const char *find_for_other(const char *name)
 {
 	static const char *const pairs[][2] = {
-		{ "compress", "pack" },  { "c", "pack" },       { "decompress", "unpack" },
-		{ "d", "unpack" },       { "a", "append" },     { "i", "info" },
-		{ "extract", "unpack" }, { "x", "unpack" },     { "test", "verify" },
-		{ "t", "verify" },       { "check", "verify" }, { "list", "ls" },
-		{ "l", "ls" },           { "diff", "cmp" },     { "sha256sum", "sum" },
+		{ "compress", "pack" },
+		{ "c", "pack" },
+		{ "decompress", "unpack" },
+		{ "d", "unpack" },
+		{ "a", "append" },
+		{ "i", "info" },
+		{ "extract", "unpack" },
+		{ "x", "unpack" },
+		{ "test", "verify" },
+		{ "t", "verify" },
+		{ "check", "verify" },
+		{ "list", "ls" },
+		{ "l", "ls" },
+		{ "diff", "cmp" },
+		{ "sha256sum", "sum" },
 		{ "cksum", "sum" },
+		{ "hash", "sum" },
+		{ "heal", "verify --heal" },
+		{ "fsck", "verify" },
+		{ "sign", "seal --sign" },
+		{ "salvage", "repair" },
+		{ "recover", "repair" },
+		{ "merge", "repair --merge" },
+		{ "prove", "cat --prove" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
@@ -141,14 +160,24 @@ static const char *find_for_other(const char *name)
 	return NULL;
 }
 
+/* True if the first word is a command of the program. */
+static bool has_command(const char *words)
+{
+	char name[16];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(words, " "), words);
+	return bpk_command_find(name) != NULL;
+}
+
 /* A file in the place of a command. */
 static int fail_file(const char *name, struct bpk_err *err)
 {
 	bool is_archive = bpk_format_suffix(name) != NULL;
+	char word[BPK_WORD_TEXT];
 
 	bpk_fail(err, BPK_USAGE, "no such command; to %s: %s %s %s",
 		 is_archive ? "unpack an archive" : "pack a file", bpk_program->name,
-		 is_archive ? "unpack" : "pack", name);
+		 is_archive ? "unpack" : "pack", bpk_shell_word(name, word));
 	return bpk_err_subject(err, "%s", name);
 }
 
@@ -158,7 +187,7 @@ int bpk_command_unknown(const char *name, struct bpk_err *err)
 	struct bpk_nearest nearest = { .word = name };
 	struct stat found;
 
-	if (other != NULL && bpk_command_find(other) != NULL)
+	if (other != NULL && has_command(other))
 		return bpk_fail(err, BPK_USAGE, "unknown command '%s', use '%s %s'", name, program,
 				other);
 	if (stat(name, &found) == 0 && S_ISREG(found.st_mode))

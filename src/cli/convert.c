@@ -5,11 +5,12 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/text.h"
 
 struct convert_args {
 	struct bpk_args common;
-	bool retune;
+	bool retune, seal, identity;
 };
 
 static const struct bpk_opt opt_format = {
@@ -30,6 +31,25 @@ static const struct bpk_opt opt_retune = {
 		"result replaces SRC, a file.",
 };
 
+static const struct bpk_opt opt_seal = {
+	.name = "seal",
+	BPK_OPT_VALUE(OPT_FLAG, struct convert_args, seal),
+	.help = "record a digest over the whole archive, as pack --seal does",
+	.more = "Chunks are still copied; their checksums become sha256, unless they are of SHA-2 "
+		"or "
+		"none, or --checksum names others. Without this option the result of a sealed SRC "
+		"has no "
+		"seal.",
+};
+
+static const struct bpk_opt opt_identity = {
+	.name = "identity",
+	BPK_OPT_VALUE(OPT_FLAG, struct convert_args, identity),
+	.help = "record the tree that bpk sum --tree finds, as pack --identity does",
+	.more = "SRC, which must be a file, is unpacked once more for that, unless it records "
+		"the tree already: that is kept without this option, too.",
+};
+
 /* All but the first two are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
 	&opt_format,
@@ -45,6 +65,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_block_size,
 	&bpk_opt_slack,
 	&bpk_opt_checksum,
+	&opt_seal,
+	&opt_identity,
 	&bpk_opt_no_offsets,
 	&bpk_opt_append_space,
 	&bpk_opt_layout,
@@ -107,6 +129,8 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 				count, bpk_plural(count, "was", "were"));
 	if (c->in_place && strcmp(target, "-") == 0)
 		return bpk_fail(err, BPK_USAGE, "standard input cannot be replaced; name a DST");
+	if (c->identity && bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE, "--identity is bpk's alone, not bpk-mpi's");
 	if (c->format == NULL ? !c->retune : c->format->writer == NULL)
 		return bpk_output_fail_suffix(target, err);
 	if (c->format != NULL && c->format->is_directory && strcmp(target, "-") == 0)
@@ -127,6 +151,7 @@ static void convert_one(void *arg, size_t number)
 	if (bpk_convert_run(c, c->path, &err) == 0)
 		return;
 	bpk_input_judge(&c->in, &err);
+	bpk_side_advise(&c->in, &err);
 	bpk_report(NULL, &err);
 }
 
@@ -148,14 +173,16 @@ static void name_target(struct bpk_convert *c, char **operands, size_t count)
 
 /* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
  * command. */
-static void run(const char *command, const struct bpk_args *args, bool retune,
+static void run(const char *command, const struct convert_args *args,
 		const struct bpk_format *format, char **operands, size_t count)
 {
 	struct bpk_convert c = { .command = command,
-				 .args = args,
-				 .shared = args->shared,
+				 .args = &args->common,
+				 .shared = args->common.shared,
 				 .format = format,
-				 .retune = retune };
+				 .retune = args->retune,
+				 .seal = args->seal,
+				 .identity = args->identity };
 	struct bpk_file file = { .path = operands[0] };
 	const struct bpk_files files = { .all = &file, .count = 1 };
 	struct bpk_err err = { 0 };
@@ -182,15 +209,14 @@ static void run_convert(void *arg, char **operands, size_t count)
 {
 	const struct convert_args *args = arg;
 
-	run("convert", &args->common, args->retune, args->common.shared.format, operands, count);
+	run("convert", args, args->common.shared.format, operands, count);
 }
 
 static void run_convert_to_chunked(void *arg, char **operands, size_t count)
 {
 	const struct convert_args *args = arg;
 
-	run("convert-to-chunked", &args->common, false, bpk_format_find("chunked"), operands,
-	    count);
+	run("convert-to-chunked", args, bpk_format_find("chunked"), operands, count);
 }
 
 const struct bpk_command bpk_command_convert_to_chunked = {

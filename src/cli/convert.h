@@ -18,6 +18,7 @@ struct bpk_convert {
 	const struct bpk_format *format; /* of the target; NULL: that of the source */
 	bool in_place;                   /* the target is the source */
 	bool retune;                     /* the packing is chosen as if nothing were packed */
+	bool seal, identity;             /* the target gets them */
 	struct bpk_input in;
 	struct bpk_input content; /* the raw content of in; not opened if chunks are copied */
 	uint64_t raw_size;
@@ -27,7 +28,7 @@ struct bpk_convert {
 	struct bpk_transfer transfer;
 	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
-	struct bpk_ident_less less;   /* metadata without an identity that is not the result's */
+	struct bpk_ident_less less;   /* metadata without the identity, or with another one */
 	bool loses_ident;             /* which there was */
 };
 
@@ -36,5 +37,9 @@ struct bpk_convert {
  * caller clears the rest, also after a failure. Errors name the input or the output.
  */
 int bpk_convert_run(struct bpk_convert *c, const char *path, struct bpk_err *err);
+
+/* Leave the source's identity out of the info of the target if that has another content, or add a
+ * new one. The recipe is chosen. */
+int bpk_convert_judge_ident(struct bpk_convert *c, struct bpk_info *info, struct bpk_err *err);
 
 #endif

@@ -193,11 +193,14 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 
 	info.format = c->format->name;
 	info.variant = NULL;
-	info.seal = (struct bpk_seal_info){ 0 };
+	info.seal = (struct bpk_seal_info){ .sealed = c->seal };
 	info.stored_size = BPK_UNKNOWN;
 	info.raw_size = c->raw_size;
 	if (c->args->encoding.checksum != NULL)
 		info.chunks.checksum = c->args->encoding.checksum;
+	else if (c->seal && info.chunks.checksum->size > 0 &&
+		 !bpk_checksum_is_strong(info.chunks.checksum))
+		info.chunks.checksum = bpk_checksum_find("sha256"); /* as pack --seal */
 	/* an empty archive may call its chunk size 0 */
 	if (info.chunks.size == 0 && !c->format->is_directory)
 		info.chunks.size = BPK_UNKNOWN;
@@ -216,25 +219,6 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 	info.chunks.has_first = false;
 	info.directory.ncolumns = 0;
 	return info;
-}
-
-/* The raw content is the same, and so is its identity; but for lossy filters, and for archives that
- * follow each other, of which the record is the first one's. */
-static int judge_ident(struct bpk_convert *c, struct bpk_info *info, struct bpk_err *err)
-{
-	struct bpk_ident tree = { 0 };
-	enum bpk_ident_state state;
-	uint64_t raw_size = info->members > 1 ? c->raw_size : bpk_describe_raw_size(c->in.info);
-	int rc = bpk_ident_find(info, raw_size, &tree, &state, err);
-	bool fits =
-		state == BPK_IDENT_GOOD && c->raw_size != BPK_UNKNOWN &&
-		!(c->obstacle != NULL && bpk_pipeline_is_lossy(&c->packing.choice.recipe.pipeline));
-
-	bpk_ident_clear(&tree);
-	c->loses_ident = rc == 0 && state != BPK_IDENT_NONE && !fits;
-	if (c->loses_ident)
-		rc = bpk_ident_leave_out(info, &c->less, err);
-	return rc == 0 ? 0 : bpk_input_subject(&c->in, err);
 }
 
 static int run_job(struct bpk_convert *c, struct bpk_flow *flow, struct bpk_err *err)
@@ -297,7 +281,7 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 		return -1;
 	c->transfer.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
-	if (judge_ident(c, &info, err) != 0)
+	if (bpk_convert_judge_ident(c, &info, err) != 0)
 		return -1;
 	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
 	options = bpk_encoding_options(&c->args->encoding,
@@ -313,8 +297,9 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 /* A seal covers bytes of the old archive. */
 static void tell_seal(const struct bpk_convert *c)
 {
-	if (c->in.info->seal.sealed && !c->shared.quiet)
-		bpk_note(bpk_input_name(c->in.path), "its seal is left out of the result");
+	if (c->in.info->seal.sealed && !c->seal && !c->shared.quiet)
+		bpk_note(bpk_input_name(c->in.path),
+			 "its seal is left out of the result; --seal makes a new one");
 	if (c->loses_ident && !c->shared.quiet)
 		bpk_note(bpk_input_name(c->in.path),
 			 "its recorded identity is not that of the result, and left out");

@@ -79,18 +79,23 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 			const char *path, bool *heals, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
 
 	if (!bpk_side_has_damage(side))
 		return -1; /* the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return fail_lost(shared, side, path, plain.text, err);
 	*heals = bpk_side_is_as_then(side, path);
-	return bpk_fail(
-		err, BPK_REPAIRABLE, "%s; %s", plain.text,
-		*heals ? "parity restores all of it: bpk verify --heal in place, bpk repair "
-			 "--apply -o OUT into another file"
-		       : "the file was written since its parity was: bpk repair --apply -o "
-			 "OUT writes the state of then into another file");
+	bpk_shell_word(path, word);
+	if (!*heals)
+		return bpk_fail(err, BPK_REPAIRABLE,
+				"%s; the file was written since its parity was: bpk repair --apply "
+				"-o OUT %s writes the state of then into another file",
+				plain.text, word);
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"%s; parity restores all of it: bpk verify --heal %s in place, bpk repair "
+			"--apply -o OUT %s into another file",
+			plain.text, word, word);
 }
 
 /* No checksum fails, but nobody wrote the bytes that differ: chunks without checksums, or that
@@ -121,8 +126,11 @@ bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input 
 static int note_other_time(const struct bpk_shared *shared, const struct bpk_side *side,
 			   const char *path)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (shared->verbose && !bpk_side_is_as_then(side, path))
-		bpk_note(path, "parity is of another time of change; bpk parity renews it");
+		bpk_note(path, "parity is of another time of change; bpk parity %s renews it",
+			 bpk_shell_word(path, word));
 	return 0;
 }
 
@@ -131,7 +139,9 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 	const char *path = in->path;
+	char word[BPK_WORD_TEXT];
 
+	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, path, heals, err);
@@ -139,23 +149,25 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	    side->drift.added > 0)
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
-			 " cells differ; bpk parity renews it",
-			 scan->bad, bpk_parity_cells(side->parity));
+			 " cells differ; bpk parity %s renews it",
+			 scan->bad, bpk_parity_cells(side->parity), word);
 	else if (scan->bad_parity > 0 || scan->bad_tables)
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity file is damaged in %" PRIu64
-			 " cells%s; bpk parity renews it",
-			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "");
+			 " cells%s; bpk parity %s renews it",
+			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "",
+			 word);
 	else
 		return note_other_time(shared, side, path);
 	return bpk_err_subject(err, "%s", path);
 }
 
 /* A parity file that cannot be used is no damage of the archive. */
-static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *why,
-			  struct bpk_err *err)
+static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
+			  struct bpk_err *why, struct bpk_err *err)
 {
 	struct bpk_err plain = *why;
+	char word[BPK_WORD_TEXT];
 	bool there, ours = true;
 
 	if (rc != 0) {
@@ -164,8 +176,9 @@ static int judge_unusable(int rc, const struct bpk_side *side, struct bpk_err *w
 	}
 	if (why->kind == BPK_CORRUPT) {
 		(void)bpk_parity_look(side->name, &there, &ours, NULL);
-		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s it", plain.text,
-			 ours ? "renews" : "--force replaces");
+		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s%s %s it", plain.text,
+			 ours ? "" : "--force ", bpk_shell_word(path, word),
+			 ours ? "renews" : "replaces");
 	}
 	*err = *why;
 	return -1;
@@ -213,7 +226,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 		return rc;
 	if (open_side(shared, &side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = judge_unusable(rc, &side, &why, err);
+		rc = judge_unusable(rc, &side, in->path, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
 	else if (there && !is_in_change(&in->place))
@@ -403,8 +416,9 @@ static int copy_all(struct bpk_source *source, uint64_t size, struct bpk_draft *
 	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
 		struct bpk_span part = bpk_span(piece.data, bpk_min_u64(PIECE, size - at));
 
-		bpk_parity_read(source, at, part);
-		rc = bpk_draft_write_at(draft, at, bpk_view_of_span(part), err);
+		rc = bpk_parity_read(source, at, part, err);
+		if (rc == 0)
+			rc = bpk_draft_write_at(draft, at, bpk_view_of_span(part), err);
 	}
 	bpk_buf_clear(&piece);
 	return rc;
@@ -456,10 +470,16 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 static int compare(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
 		   const struct bpk_err *damage, struct bpk_err *err)
 {
+	struct bpk_err lost = { 0 };
+
 	if (bpk_side_compare(side, path, err) != 0)
 		return -1;
-	if (side->scan.lost > 0)
-		return fail_lost(shared, side, path, damage->text, err);
+	if (side->scan.lost > 0 && fail_lost(shared, side, path, damage->text, &lost) != 0)
+		return bpk_fail(
+			err, lost.kind, "%s%s", lost.text,
+			lost.kind != BPK_CORRUPT
+				? ""
+				: "; --fill zero or skip writes the chunks that are intact");
 	if (bpk_side_has_damage(side))
 		return 0;
 	*err = *damage; /* older than the parity */

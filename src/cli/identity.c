@@ -68,7 +68,8 @@ int bpk_identity_recorded(const struct bpk_input *in, struct bpk_ident *tree, st
 	int rc = bpk_identity_take(info, info->raw_size, tree, &has, err);
 
 	if (rc == 0 && !has)
-		rc = bpk_fail(err, BPK_FAILED, "records no identity (bpk pack --identity)");
+		rc = bpk_fail(err, BPK_FAILED,
+			      "records no identity, as bpk convert --identity FILE NEW does");
 	if (rc == 0 && (info->raw_size == BPK_UNKNOWN || info->members > 1))
 		rc = bpk_fail(err, BPK_FAILED,
 			      "has a number of bytes that only reading finds, so the recorded "

@@ -10,6 +10,7 @@
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/side.h"
 #include "cli/seal.h"
 #include "cli/stats.h"
 
@@ -305,6 +306,7 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_seal_record(info);
 	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
 	bpk_record_u64("npredicted", npredicted);
+	bpk_side_record(bpk_side_state(in->path));
 	rc = bpk_identity_record(info, bpk_describe_raw_size(info), err);
 	if (rc == 0)
 		rc = record_metadata(info, err);

@@ -32,11 +32,15 @@ static bool is_new(const char *path, const char *line)
 	return node == NULL;
 }
 
-/* Inputs may be opened twice, to look at all of them first. */
-static void note_once(const char *path, const char *line, const char *advice)
+/* Inputs may be opened twice, to look at all of them first. The advice is a command before the
+ * name, and its use. */
+static void note_once(const char *path, const char *line, const char *command, const char *use)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (is_new(path, line))
-		bpk_note(bpk_input_name(path), "%s; %s", line, advice);
+		bpk_note(bpk_input_name(path), "%s; %s %s %s", line, command,
+			 bpk_shell_word(path, word), use);
 }
 
 void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
@@ -46,12 +50,12 @@ void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
 	if (shared->quiet)
 		return;
 	if (remark != NULL && !bpk_place_is_torn(&in->place)) /* otherwise it is an error */
-		note_once(in->path, remark, "bpk repair shows the choices");
+		note_once(in->path, remark, "bpk repair", "shows the choices");
 	if (!shared->judges && bpk_place_pending(&in->place))
 		note_once(
 			in->path,
 			"a change was interrupted and is pending; the last committed state is read",
-			"bpk repair --in-place settles it");
+			"bpk repair --in-place", "settles it");
 }
 
 /* ---- opening ---- */

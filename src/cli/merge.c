@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/verify.h"
@@ -28,6 +29,7 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 {
 	struct bpk_input *in = &m->copies[m->count++];
 	const struct bpk_place *place = &in->place;
+	char word[BPK_WORD_TEXT];
 
 	*in = (struct bpk_input){ .path = path };
 	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
@@ -36,11 +38,12 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 		return -1;
 	if (place->is_member || (!place->is_directory && !bpk_source_seekable(place->source)))
 		return fail_copy(in, err, BPK_FAILED, "is no file or directory of its own");
-	if (bpk_salvage_has_leftover(place))
-		return fail_copy(in, err, BPK_FAILED,
-				 "has a change that was interrupted; bpk repair --in-place settles "
-				 "it");
-	return 0;
+	if (!bpk_salvage_has_leftover(place))
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "has a change that was interrupted; bpk repair --in-place %s settles it",
+		 bpk_shell_word(path, word));
+	return bpk_input_subject(in, err);
 }
 
 /* Find the format that all have, as far as one can tell. */
@@ -109,9 +112,38 @@ static int open_all(struct merging *m, char *const *paths, size_t count, struct 
 
 /* ---- The union ---- */
 
-static void print_whole(const struct bpk_salvage_job *job)
+/* The members of the map that salvage.c records. */
+static void record_whole(const struct bpk_salvage_job *job)
 {
-	if (!job->shared->json && job->in.info->raw_size != BPK_UNKNOWN)
+	const struct bpk_info *info = job->in.info;
+	bool shaped = info->array.chunk_shape != NULL && info->array.type != NULL &&
+		      info->array.type->ndimensions > 1;
+
+	bpk_record_begin(job->shared->command, job->in.path);
+	bpk_record_u64("nchunks", info->chunks.count);
+	bpk_record_u64("nlost", 0);
+	bpk_record_u64("nrestored", 0);
+	bpk_record_bool("certain", true);
+	bpk_record_list_begin("lost");
+	bpk_record_list_end();
+	bpk_record_list_begin("restored");
+	bpk_record_list_end();
+	bpk_record_list_begin("good");
+	bpk_record_item_begin();
+	bpk_record_u64("chunk", 0);
+	bpk_record_u64("nchunks", info->chunks.count);
+	bpk_record_u64("start", shaped ? BPK_UNKNOWN : 0);
+	bpk_record_u64("end", shaped ? BPK_UNKNOWN : info->raw_size);
+	bpk_record_item_end();
+	bpk_record_list_end();
+	bpk_record_end();
+}
+
+static void print_whole(const struct bpk_salvage_job *job, bool applies)
+{
+	if (job->shared->json)
+		record_whole(job);
+	else if (!applies && job->in.info->raw_size != BPK_UNKNOWN)
 		printf("%s: raw bytes 0:%" PRIu64 " are intact\n", bpk_input_name(job->in.path),
 		       job->in.info->raw_size);
 }
@@ -147,8 +179,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		return -1;
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
-	if (!applies)
-		print_whole(job);
+	print_whole(job, applies);
 	if (doubt != NULL)
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
 	if (!applies && bpk_merge_changes(job->merge))

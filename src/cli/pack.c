@@ -87,7 +87,9 @@ static const struct bpk_opt opt_parity = {
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_pack_args, parity),
 	.metavar = "P%",
 	.help = "write ARCHIVE.bpp, too, which restores up to P percent of the archive",
-	.more = "See bpk-parity(1). An archive that is replaced and has a parity file gets a new "
+	.more = "See bpk-parity(1). With --update an archive that is up to date gets the parity "
+		"that it lacks, or that is of another state, once its checksums were tested. An "
+		"archive that is replaced and has a parity file gets a new "
 		"one without this option. Not for results on standard output or in stores.",
 };
 

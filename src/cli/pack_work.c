@@ -317,6 +317,44 @@ static int find_target(struct bpk_pack *pack, const char **why, struct bpk_err *
 	return skips;
 }
 
+/* An archive that is up to date gets the parity that it lacks, or that is of another state. */
+static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *err)
+{
+	const char *path = pack->transfer.target;
+	struct bpk_shared shared = pack->args->common.shared;
+	struct bpk_input in = { 0 };
+	int rc;
+
+	*added = false;
+	if (pack->parity == 0 || bpk_side_state(path) == BPK_SIDE_CURRENT)
+		return 0;
+	shared.judges = shared.as_stored = shared.audits = true;
+	/* damage would get parity, too */
+	rc = bpk_input_look(&in, path, NULL, err);
+	if (rc == 0)
+		rc = bpk_side_check_own(&in, "parity", err);
+	if (rc == 0)
+		rc = bpk_side_verify(&shared, &in, err);
+	bpk_input_close(&in);
+	if (rc == 0)
+		rc = bpk_side_need_whole(path, err);
+	if (rc == 0)
+		rc = bpk_renew_whole(&shared, path, pack->parity, err);
+	*added = rc == 0;
+	return rc;
+}
+
+static int skip(const struct bpk_pack *pack, const char *path, const char *why, struct bpk_err *err)
+{
+	bool added;
+
+	if (add_parity(pack, &added, err) != 0)
+		return -1;
+	bpk_tally_skipped(&pack->args->common.shared, path,
+			  added ? "its archive is up to date and got parity" : why);
+	return 1;
+}
+
 /* Open the draft, and choose. */
 static int begin(struct bpk_pack *pack, struct bpk_err *err)
 {
@@ -357,7 +395,7 @@ static int pack_path(struct bpk_pack *pack, const char *path, struct bpk_err *er
 	if (rc == 0)
 		rc = find_target(pack, &why, err);
 	if (rc > 0)
-		bpk_tally_skipped(&pack->args->common.shared, path, why);
+		rc = skip(pack, path, why, err);
 	if (rc != 0)
 		return rc;
 	if (begin(pack, err) != 0)

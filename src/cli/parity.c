@@ -30,15 +30,16 @@ static const struct parity_args defaults = {
 /* ---- the share ---- */
 
 /* The share of an older parity file stays, unless the user gives one. */
-static unsigned share_of_old(const char *name)
+static int share_of_old(const char *name, unsigned *share, struct bpk_err *err)
 {
 	struct bpk_parity *old = NULL;
-	unsigned share = DEFAULT_SHARE;
+	struct bpk_err why = { 0 };
 
-	if (bpk_parity_open(name, &old, NULL) == 0)
-		share = bpk_parity_share(old);
+	*share = DEFAULT_SHARE;
+	if (bpk_parity_open(name, &old, &why) == 0)
+		*share = bpk_parity_share(old);
 	bpk_parity_close(old);
-	return share;
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 }
 
 /* ---- all ---- */
@@ -69,12 +70,13 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 {
 	char *name = bpk_side_name(in->path, err);
 	uint64_t size;
-	int rc;
+	int rc = name == NULL ? -1 : 0;
 
-	if (name == NULL)
-		return -1;
-	options->share = share != 0 ? share : share_of_old(name);
-	rc = bpk_side_make(in->path, name, options, &size, err);
+	options->share = share;
+	if (rc == 0 && share == 0)
+		rc = share_of_old(name, &options->share, err);
+	if (rc == 0)
+		rc = bpk_side_make(in->path, name, options, &size, err);
 	if (rc == 0)
 		tell(args, in->path, name, options->share, size);
 	free(name);
@@ -136,8 +138,9 @@ static void run_parity(void *arg, char **operands, size_t count)
 		return;
 	}
 	if (count == 2 && !bpk_side_parse(operands[1], &share)) {
-		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%",
-			 operands[1]);
+		bpk_fail(&err, BPK_USAGE, "'%s' is no share of parity, expected 0.01%% to 100%%%s",
+			 operands[1],
+			 bpk_side_parse(operands[0], &share) ? "; ARCHIVE stands before P%" : "");
 		bpk_report("parity", &err);
 		return;
 	}
@@ -146,6 +149,11 @@ static void run_parity(void *arg, char **operands, size_t count)
 		bpk_report(NULL, &err);
 	bpk_input_close(&in);
 }
+
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "check", "'bpk verify FILE' compares FILE with its parity file, too" },
+	{ 0 },
+};
 
 const struct bpk_command bpk_command_parity = {
 	.name = "parity",
@@ -160,6 +168,7 @@ const struct bpk_command bpk_command_parity = {
 		"missing files are restored, too.",
 	.operands = OPERANDS_ARCHIVE_FIRST,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct parity_args),
 	.defaults = &defaults,
 	.run = run_parity,

@@ -84,7 +84,7 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 		tell(args, in->path, "none", "has no journal, but is not whole");
 		return -1;
 	}
-	tell(args, in->path, "none", "no change is pending; bpk verify tests the content");
+	tell(args, in->path, "none", "no change is pending; bpk verify FILE tests the content");
 	return 0;
 }
 
@@ -152,7 +152,7 @@ static int drop(const struct bpk_args *args, const char *path, struct bpk_err *e
 	if (bpk_journal_drop(path, &options, &dropped, err) != 0)
 		return bpk_err_subject(err, "%s", path);
 	tell(args, path, dropped ? "dropped" : "none",
-	     dropped ? "the journal is removed; bpk verify shows whether the archive is intact"
+	     dropped ? "the journal is removed; bpk verify FILE shows whether the archive is intact"
 		     : "has no journal");
 	return 0;
 }
@@ -165,7 +165,7 @@ static int name_choice(struct bpk_err *err)
 	struct bpk_err found = *err;
 
 	return bpk_fail(err, found.kind,
-			"%s; --drop-journal removes it, and bpk verify then shows whether the"
+			"%s; --drop-journal removes it, and bpk verify FILE then shows whether the"
 			" archive is intact",
 			found.text);
 }

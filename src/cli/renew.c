@@ -67,18 +67,19 @@ int bpk_renewal_begin(struct bpk_renewal *renewal, const char *path, bool only_a
 }
 
 /* Open the parity of a file once. One that cannot be used is reported at the end. */
-static bool has_current(struct bpk_renewal *renewal)
+static int look_once(struct bpk_renewal *renewal, struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	bool there;
 
 	if (renewal->looked || renewal->path == NULL)
-		return renewal->is_current;
+		return 0;
 	renewal->looked = true;
 	renewal->is_current =
-		bpk_side_open(&renewal->side, renewal->path, &there, NULL) == 0 && there &&
+		bpk_side_open(&renewal->side, renewal->path, &there, &why) == 0 && there &&
 		bpk_side_is_current(&renewal->side, &renewal->before) &&
 		bpk_parity_size(renewal->side.parity) == (uint64_t)renewal->before.st_size;
-	return renewal->is_current;
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 }
 
 /* Nothing of range is written yet, nor of the groups that share its cells. */
@@ -88,7 +89,9 @@ static int check_range(struct bpk_renewal *renewal, struct bpk_source *committed
 	struct bpk_side *side = &renewal->side;
 	bool differs;
 
-	if (!has_current(renewal))
+	if (look_once(renewal, err) != 0)
+		return -1;
+	if (!renewal->is_current)
 		return 0;
 	if (bpk_parity_check(side->parity, committed, range, &renewal->check, &differs, err) != 0)
 		return -1;
@@ -98,7 +101,7 @@ static int check_range(struct bpk_renewal *renewal, struct bpk_source *committed
 	if (bpk_parity_compare(side->parity, committed, &side->scan, err) != 0)
 		return -1;
 	renewal->refused = true;
-	return bpk_side_fail_damaged(side, err);
+	return bpk_side_fail_damaged(side, renewal->path, err);
 }
 
 /* Most writes follow each other. False: it is more than can be noted. */
@@ -141,8 +144,12 @@ int bpk_renewal_note(void *arg, struct bpk_source *committed, uint64_t offset, u
 
 static int note_other_state(const struct bpk_renewal *renewal)
 {
-	bpk_note(renewal->path, "its parity was of another state before this change, and "
-				"stays so; bpk parity renews it");
+	char word[BPK_WORD_TEXT];
+
+	bpk_note(renewal->path,
+		 "its parity was of another state before this change, and stays so; bpk parity %s "
+		 "renews it",
+		 bpk_shell_word(renewal->path, word));
 	return 0;
 }
 

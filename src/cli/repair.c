@@ -57,7 +57,7 @@ static const struct bpk_opt opt_fill = {
 	.help = "with --apply or --merge, if chunks are lost: zero puts zeros for them, skip "
 		"leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
-		"A parity file is not used.",
+		"What a parity file can restore is not filled: the status is 3.",
 };
 
 static const struct bpk_opt opt_guess = {
@@ -163,7 +163,8 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 	if (in->info->members <= 1 || in->info->members == BPK_UNKNOWN)
 		return 0;
 	bpk_fail(err, BPK_FAILED,
-		 "holds %" PRIu64 " archives that follow each other; bpk convert makes one of them",
+		 "holds %" PRIu64
+		 " archives that follow each other; bpk convert FILE NEW makes one of them",
 		 in->info->members);
 	return bpk_input_subject(in, err);
 }
@@ -181,7 +182,7 @@ static int tell_none(const struct repair_args *args, struct bpk_input *in, struc
 	if (shared->output != NULL) {
 		bpk_fail(err, BPK_FAILED,
 			 "archives of format %s have no holes, and nothing is written; "
-			 "bpk convert makes a copy",
+			 "bpk convert FILE NEW makes a copy",
 			 in->format->name);
 		return bpk_input_subject(in, err);
 	}

@@ -4,8 +4,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/heal.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/verify.h"
@@ -95,52 +97,115 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the map ---- */
 
-static uint64_t raw_size_of(const struct bpk_salvage_job *job)
-{
-	const struct bpk_salvage *found = &job->found;
+/* Neighbours of one fate. */
+struct run {
+	uint64_t first, end;
+	enum fate { LOST, GUESSED, INTACT } fate;
+};
 
-	return found->nchunks == 0
-		       ? 0
-		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
+typedef void run_fn(const struct bpk_salvage_job *job, const struct run *run, void *arg);
+
+/* The raw bytes of a run; false: an array's are not in the order of its chunks, or sizes before
+ * them are unknown, and *start or *stop is BPK_UNKNOWN. */
+static bool find_range(const struct bpk_salvage_job *job, const struct run *run, uint64_t *start,
+		       uint64_t *stop)
+{
+	*start = bpk_salvage_start(job, run->first);
+	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
+					       : bpk_salvage_start(job, run->end);
+	return !job->found.shaped && *start != BPK_UNKNOWN && *stop != BPK_UNKNOWN;
 }
 
-/* Ranges of raw bytes; of chunks where an array's are not in its order. */
-static void show(const struct bpk_salvage_job *job, uint64_t first, uint64_t end, const char *state)
+static void show(const struct bpk_salvage_job *job, const struct run *run, void *arg)
 {
-	bool shaped = job->found.shaped;
-	uint64_t size = shaped ? 1 : job->found.chunk_size;
-	uint64_t stop = end == job->found.nchunks && !shaped ? raw_size_of(job) : end * size;
+	const char *const fates[] = {
+		[LOST] = "lost",
+		[GUESSED] = "guessed",
+		[INTACT] = job->found.disordered ? "intact, but not certain" : "intact",
+	};
+	uint64_t start, stop;
+	bool has_range = find_range(job, run, &start, &stop);
 
-	if (first < end && !job->shared->json)
-		printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s\n", bpk_input_name(job->in.path),
-		       shaped ? "chunks" : "raw bytes", first * size, stop, state);
+	(void)arg;
+	printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
+	       has_range ? "raw bytes" : "chunks", has_range ? start : run->first,
+	       has_range ? stop : run->end, fates[run->fate],
+	       start == BPK_UNKNOWN || stop == BPK_UNKNOWN ? ", at unknown raw bytes" : "");
 }
 
-/* Print runs of lost chunks, guessed and intact ones; JSON has the status alone. */
-static void make_map(const struct bpk_salvage_job *job)
+/* arg: the fate of a list. */
+static void record(const struct bpk_salvage_job *job, const struct run *run, void *arg)
+{
+	uint64_t start, stop;
+	bool has_range = find_range(job, run, &start, &stop);
+
+	if (run->fate != *(const enum fate *)arg)
+		return;
+	bpk_record_item_begin();
+	bpk_record_u64("chunk", run->first);
+	bpk_record_u64("nchunks", run->end - run->first);
+	bpk_record_u64("start", has_range ? start : BPK_UNKNOWN);
+	bpk_record_u64("end", has_range ? stop : BPK_UNKNOWN);
+	bpk_record_item_end();
+}
+
+static void add_run(const struct bpk_salvage_job *job, const struct run *run, run_fn *add,
+		    void *arg)
+{
+	if (run->first < run->end)
+		add(job, run, arg);
+}
+
+/* Runs of lost chunks, guessed and intact ones, in their order. */
+static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 {
 	const struct bpk_salvage *found = &job->found;
-	const char *const states[] = { found->disordered ? "intact, but not certain" : "intact",
-				       "guessed" };
-	uint64_t end = 0, first = 0; /* of the run under way */
-	bool guessed = false;
+	struct run run = { .fate = INTACT }; /* under way */
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
-		uint64_t number = saved->number;
+		enum fate fate = saved->guessed ? GUESSED : INTACT;
 
 		if (!saved->intact)
 			continue;
-		if (number > end || saved->guessed != guessed) {
-			show(job, first, end, states[guessed]);
-			show(job, end, number, "lost");
-			first = number;
+		if (saved->number > run.end || fate != run.fate) {
+			add_run(job, &run, add, arg);
+			add_run(job, &(struct run){ run.end, saved->number, LOST }, add, arg);
+			run.first = saved->number;
 		}
-		guessed = saved->guessed;
-		end = number + 1;
+		run.fate = fate;
+		run.end = saved->number + 1;
 	}
-	show(job, first, end, states[guessed]);
-	show(job, end, found->nchunks, "lost");
+	add_run(job, &run, add, arg);
+	add_run(job, &(struct run){ run.end, found->nchunks, LOST }, add, arg);
+}
+
+static void record_map(const struct bpk_salvage_job *job)
+{
+	static const char *const names[] = {
+		[LOST] = "lost", [GUESSED] = "restored", [INTACT] = "good"
+	};
+	const struct bpk_salvage *found = &job->found;
+
+	bpk_record_begin(job->shared->command, job->in.path);
+	bpk_record_u64("nchunks", found->nchunks);
+	bpk_record_u64("nlost", job->lost);
+	bpk_record_u64("nrestored", job->guessed);
+	bpk_record_bool("certain", found->counted && !found->disordered);
+	for (enum fate fate = LOST; fate <= INTACT; fate++) {
+		bpk_record_list_begin(names[fate]);
+		walk_runs(job, record, &fate);
+		bpk_record_list_end();
+	}
+	bpk_record_end();
+}
+
+static void make_map(const struct bpk_salvage_job *job)
+{
+	if (job->shared->json)
+		record_map(job);
+	else
+		walk_runs(job, show, NULL);
 	bpk_flush_results();
 }
 
@@ -173,6 +238,22 @@ static int test_seal(const struct bpk_input *in, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* A record of the content's identity, which only reading proves, tells more than any number. */
+static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+
+	if (job->is_whole || job->from != NULL || job->lost > 0 || found->numbered)
+		return 0;
+	if (bpk_salvage_prove(job, err) != 0)
+		return -1;
+	if (job->proves_ident) {
+		found->counted = true;
+		found->disordered = false;
+	}
+	return 0;
+}
+
 /*
  * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
  * those over all of them tell. Raw data that are compared tell more.
@@ -183,7 +264,11 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 	char line[sizeof why.text + 64];
 
-	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted)
+	if (!found->counted && found->unplaced != NULL &&
+	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
+		return -1;
+	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
+	    job->proves_ident)
 		return 0;
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -248,27 +333,39 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	return bpk_input_subject(&job->in, err);
 }
 
-/* Open the raw data, which must be those of the archive as far as sizes tell. */
+/* The raw data must be those of the archive as far as sizes tell. */
+static int check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
+
+	for (uint64_t n = 0; n < found->nchunks; n++)
+		if (bpk_salvage_size(job, n) == BPK_UNKNOWN) {
+			bpk_fail(err, BPK_CORRUPT,
+				 "lost chunks have unknown sizes, as --from needs them");
+			return bpk_input_subject(&job->in, err);
+		}
+	if (bpk_source_size(job->raw) == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
 static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	uint64_t size;
+	const struct bpk_salvage *found = &job->found;
 
-	if (!job->found.counted || job->found.shaped) {
+	if (!found->counted || (found->shaped && found->gather == NULL)) {
 		bpk_fail(err, BPK_CORRUPT,
-			 job->found.shaped ? "its chunks have several dimensions, as --from does "
-					     "not cut them"
-					   : "the places of its chunks are not certain, as --from "
-					     "needs them");
+			 found->counted ? "the shape of its array is damaged, as --from needs it"
+					: "the places of its chunks are not certain, as --from "
+					  "needs them");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
 		return bpk_err_subject(err, "%s", job->from);
-	size = bpk_source_size(job->raw);
-	if (size == raw_size_of(job))
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has",
-		 raw_size_of(job), bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
+	return check_raw(job, err);
 }
 
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
@@ -280,8 +377,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
-	if ((job->found.lacks_metadata &&
-	     bpk_salvage_doubt(&job->found, "the metadata are left out", err) != 0) ||
+	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
@@ -300,7 +396,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
 	if (job->loses_ident)
 		bpk_note(bpk_input_name(job->in.path),
-			 "recorded an identity; the result has none, since chunks are lost");
+			 "recorded an identity; the result has none, since %s",
+			 job->lost > 0 ? "chunks are lost" : "it is not proven to be theirs");
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",
@@ -309,8 +406,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path),
 			 "%" PRIu64 " chunks had a damaged byte, and are guessed", job->guessed);
 	if (applies && bpk_salvage_loses_array(job))
-		bpk_note(job->shared->output,
-			 "is plain bytes, since chunks of the array are left out");
+		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
+			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");
 	return judge(job, applies, err);
 }
 
@@ -322,6 +419,7 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 	bpk_buf_clear(&job->proof);
 	bpk_buf_clear(&job->text);
 	bpk_ident_less_clear(&job->less);
+	free(job->starts);
 	bpk_source_close(job->raw);
 	bpk_input_close(&job->in);
 	bpk_merge_close(job->merge);
@@ -360,17 +458,55 @@ static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
 	return rc != 0;
 }
 
-/* True if it was opened, and its chunks can be searched for. */
-static bool open_job(struct bpk_salvage_job *job, const char *path, bool applies)
+/* *has: it has a parity file, even one that cannot be opened. */
+static int find_side(const char *path, bool *has, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+
+	if (bpk_side_open(&side, path, has, &why) != 0)
+		*has = true;
+	bpk_side_clear(&side);
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+}
+
+/* *opened: it was opened, and its chunks can be searched for. Fails if the machine does. */
+static int open_job(struct bpk_salvage_job *job, const char *path, bool applies, bool *opened,
+		    struct bpk_err *err)
 {
 	bool heals =
 		applies && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
+	struct bpk_err why = { 0 };
+	bool has = false;
+	int rc;
 
-	if (strcmp(path, "-") == 0 || bpk_path_is_url(path) ||
-	    bpk_input_look(&job->in, path, job->shared->format, NULL) != 0)
+	*opened = false;
+	if (strcmp(path, "-") == 0 || bpk_path_is_url(path))
+		return 0;
+	rc = bpk_input_look(&job->in, path, job->shared->format, &why);
+	rc = bpk_err_settle(rc, &why, opened, err);
+	if (rc == 0 && *opened)
+		job->format = bpk_salvage_format(&job->in);
+	if (rc == 0 && job->format != NULL && heals)
+		rc = find_side(path, &has, err);
+	*opened = rc == 0 && job->format != NULL && !has;
+	return rc;
+}
+
+/* As with unpack --fill: nothing is filled that parity restores. err is the damage, or becomes the
+ * way to restore it. */
+static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	struct bpk_err way = *err;
+	bool heals;
+
+	if (!applies || job->fill == BPK_FILL_NONE)
 		return false;
-	job->format = bpk_salvage_format(&job->in);
-	return job->format != NULL && !(heals && bpk_side_has(path));
+	(void)bpk_heal_judge(job->shared, &job->in, -1, &heals, &way);
+	if (way.kind != BPK_REPAIRABLE)
+		return false;
+	*err = way;
+	return true;
 }
 
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
@@ -382,12 +518,18 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		.from = from,
 		.found = { .guesses = guesses },
 	};
-	enum need need = UNREAD;
 	struct bpk_err damage = { 0 }, err = { 0 };
+	enum need need = UNREAD;
+	bool opened, failed;
 
-	if (open_job(&job, path, applies))
+	failed = open_job(&job, path, applies, &opened, &damage) != 0;
+	if (opened)
 		need = need_of(job.shared, &job.in, applies, &damage);
-	if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
+	/* what follows would pass a file that could not be read */
+	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
+	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
+		bpk_report(NULL, &damage);
+	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies)
 			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
@@ -396,5 +538,5 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 	else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	bpk_salvage_job_clear(&job);
-	return need == DAMAGED || (need == WHOLE && applies);
+	return failed || need == DAMAGED || (need == WHOLE && applies);
 }

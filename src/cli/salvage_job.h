@@ -16,8 +16,12 @@ struct bpk_salvage_job {
 	struct bpk_salvage found;
 	enum bpk_fill fill;
 	uint64_t lost; /* chunks */
+	/* Of an uneven archive: the raw offset of each chunk, and the end; unknown behind a lost
+	 * one whose size does not follow from the whole. Else NULL. */
+	uint64_t *starts;
 	uint64_t guessed;
-	bool loses_ident;           /* the identity that was recorded is not that of the result */
+	bool proves_ident;          /* the identity that was recorded is that of the content */
+	bool loses_ident;           /* or it is not that of the result */
 	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;
@@ -53,7 +57,44 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* True if it is not the array that the old one was, since chunks are left out. */
+/* Raw bytes of the archive, as far as chunks tell; unknown if some that differ in size are lost. */
+static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	if (job->starts != NULL)
+		return job->starts[found->nchunks];
+	return found->nchunks == 0
+		       ? 0
+		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
+}
+
+/* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */
+static inline uint64_t bpk_salvage_start(const struct bpk_salvage_job *job, uint64_t number)
+{
+	return job->starts != NULL ? job->starts[number] : number * job->found.chunk_size;
+}
+
+static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint64_t number)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	if (job->starts != NULL)
+		return job->starts[number] == BPK_UNKNOWN || job->starts[number + 1] == BPK_UNKNOWN
+			       ? BPK_UNKNOWN
+			       : job->starts[number + 1] - job->starts[number];
+	return number + 1 == found->nchunks ? found->last_size : found->chunk_size;
+}
+
+/* Set starts. */
+int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* Compare the identity that the archive records with the content: with the raw data if they are
+ * open, or else with the chunks, of which none is lost. Sets proves_ident. */
+int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* True if it is not the array that the old one was, since chunks are left out, or lost with their
+ * number. */
 bool bpk_salvage_loses_array(const struct bpk_salvage_job *job);
 
 #endif

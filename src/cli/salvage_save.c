@@ -6,26 +6,24 @@
 
 #include "cli/signal.h"
 
-bool bpk_salvage_loses_array(const struct bpk_salvage_job *job)
-{
-	const struct bpk_info *like = job->found.like;
-
-	return job->fill == BPK_FILL_SKIP && job->lost > 0 &&
-	       (job->found.shaped || (like != NULL && like->array.type != NULL));
-}
-
 /* ---- raw data ---- */
 
 /* Bring the raw bytes of a chunk into the parcel. */
 static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 		    struct bpk_err *err)
 {
+	const struct bpk_salvage *found = &job->found;
 	struct bpk_buf *raw = &job->parcel.raw;
-	size_t got = 0;
+	size_t got = size;
+	int rc = bpk_buf_resize(raw, size, err);
 
-	if (bpk_buf_resize(raw, size, err) != 0 ||
-	    bpk_source_read_at(job->raw, number * job->found.chunk_size,
-			       bpk_span(raw->data, raw->size), &got, err) != 0)
+	if (rc == 0 && found->gather != NULL)
+		rc = found->gather(found->parts, job->raw, number, bpk_span(raw->data, raw->size),
+				   err);
+	else if (rc == 0)
+		rc = bpk_source_read_at(job->raw, bpk_salvage_start(job, number),
+					bpk_span(raw->data, raw->size), &got, err);
+	if (rc != 0)
 		return bpk_err_subject(err, "%s", job->from);
 	if (got == size)
 		return 0;
@@ -52,6 +50,10 @@ static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *save
 		job->recipe = bpk_recipe_like(&header);
 		job->has_recipe = true;
 	}
+	if (job->found.clear_padding != NULL &&
+	    job->found.clear_padding(job->found.parts, saved->number,
+				     bpk_span(job->proof.data, job->proof.size), err) != 0)
+		return -1;
 	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
 		return 0;
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
@@ -111,6 +113,9 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 {
 	struct bpk_parcel *parcel = &job->parcel;
 
+	if (size == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_CORRUPT,
+				"lost chunks have unknown sizes; --fill skip leaves them out");
 	if (job->raw == NULL && job->format->extended_chunks)
 		return put_zeros(job, size, err);
 	if (check_size(job, size, err) != 0 ||
@@ -134,7 +139,6 @@ static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
 	size_t next = 0;
 
 	for (uint64_t number = 0; number < found->nchunks; number++) {
-		bool last = number + 1 == found->nchunks;
 		const struct bpk_saved *saved = NULL;
 
 		while (next < found->count && found->all[next].number <= number)
@@ -143,12 +147,32 @@ static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
 			if (copy_chunk(job, saved, err) != 0)
 				return -1;
 		} else if (job->fill != BPK_FILL_SKIP &&
-			   put_packed(job, number, last ? found->last_size : found->chunk_size,
-				      err) != 0) {
+			   put_packed(job, number, bpk_salvage_size(job, number), err) != 0) {
 			return -1;
 		}
 	}
 	return 0;
+}
+
+/* Raw bytes of the intact chunks. */
+static uint64_t sum_intact(const struct bpk_salvage *found)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		sum += found->all[i].intact ? found->all[i].raw_size : 0;
+	return sum;
+}
+
+/* The writer finds sizes that differ. */
+static void set_uneven(const struct bpk_salvage_job *job, struct bpk_info *info)
+{
+	bool skips = job->fill == BPK_FILL_SKIP;
+
+	info->raw_size = skips ? sum_intact(&job->found) : bpk_salvage_raw_size(job);
+	info->chunks.count = job->found.nchunks - (skips ? job->lost : 0);
+	info->chunks.size = BPK_UNKNOWN;
+	info->chunks.last_size = BPK_UNKNOWN;
 }
 
 /* Sizes of the new archive: without lost chunks, if these are left out. */
@@ -158,20 +182,30 @@ static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
 	const struct bpk_saved *last = &found->all[found->count - 1];
 	uint64_t count = found->nchunks, last_size = found->last_size;
 
+	if (found->uneven) {
+		set_uneven(job, info);
+		return;
+	}
 	if (job->fill == BPK_FILL_SKIP) {
 		count -= job->lost;
 		if (last->number + 1 != found->nchunks || !last->intact)
 			last_size = found->chunk_size;
 	}
-	info->stored_size = BPK_UNKNOWN;
-	info->seal = (struct bpk_seal_info){ 0 };
 	info->raw_size = (count - 1) * found->chunk_size + last_size;
 	info->chunks.count = count;
 	info->chunks.size = found->chunk_size;
 	info->chunks.last_size = last_size;
-	info->chunks.checksum = found->checksum;
-	if (info->chunks.typesize == 0)
-		info->chunks.typesize = found->typesize;
+}
+
+bool bpk_salvage_loses_array(const struct bpk_salvage_job *job)
+{
+	const struct bpk_info *like = job->found.like;
+	bool is_array = like != NULL && like->array.type != NULL;
+	struct bpk_info info = { 0 };
+
+	set_sizes(job, &info);
+	return (job->fill == BPK_FILL_SKIP && job->lost > 0 && (job->found.shaped || is_array)) ||
+	       (is_array && like->array.type->size != info.raw_size);
 }
 
 /* An array that loses chunks becomes plain bytes. */
@@ -190,9 +224,23 @@ static int drop_array(struct bpk_salvage_job *job, struct bpk_info *info, struct
 	return 0;
 }
 
-/* The content is no longer that of the record. */
-static int drop_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+/* True if the content is that of the array by the digests of all chunks. */
+static bool is_same_array(const struct bpk_salvage_job *job)
 {
+	const struct bpk_salvage *found = &job->found;
+
+	return found->shaped && found->numbered && found->counted && job->lost == 0;
+}
+
+/* Leave the record of an identity out unless it is that of the content. */
+static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
+{
+	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+		return 0;
+	if (!job->proves_ident && bpk_salvage_prove(job, err) != 0)
+		return -1;
+	if (job->proves_ident || is_same_array(job))
+		return 0;
 	job->loses_ident = true;
 	return bpk_ident_leave_out(info, &job->less, err);
 }
@@ -208,9 +256,12 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	if (bpk_salvage_loses_array(job) && drop_array(job, info, err) != 0)
 		return -1;
 	set_sizes(job, info);
-	return job->lost > 0 && info->metadata.given && bpk_ident_is_named(info->metadata.text)
-		       ? drop_ident(job, info, err)
-		       : 0;
+	info->stored_size = BPK_UNKNOWN;
+	info->seal = (struct bpk_seal_info){ 0 };
+	info->chunks.checksum = found->checksum;
+	if (info->chunks.typesize == 0)
+		info->chunks.typesize = found->typesize;
+	return settle_ident(job, info, err);
 }
 
 static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
@@ -222,17 +273,18 @@ static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
 		.level = 1,
 		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
 		.extended = job->format->extended_chunks,
+		.block_size = job->found.block_size,
 	};
 }
 
 /* The layout of the old archive, if the format writes it; or NULL. */
 static const char *layout_of(const struct bpk_salvage_job *job)
 {
-	const struct bpk_info *like = job->found.like;
+	const char *variant = job->found.like != NULL ? job->found.like->variant : NULL;
 	const char *const *layouts = job->format->layouts;
 
-	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && like != NULL; i++)
-		if (strcasecmp(layouts[i], like->variant) == 0)
+	for (size_t i = 0; layouts != NULL && layouts[i] != NULL && variant != NULL; i++)
+		if (strcasecmp(layouts[i], variant) == 0)
 			return layouts[i];
 	return NULL;
 }

@@ -82,6 +82,7 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 		       struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
+	char word[BPK_WORD_TEXT];
 
 	if (bpk_input_find(in, path, shared, err) != 0 ||
 	    bpk_side_check_own(in, "a signature", err) != 0 ||
@@ -90,7 +91,8 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 	if (in->info->seal.sealed)
 		return 0;
 	bpk_fail(err, args->check != NULL ? BPK_CORRUPT : BPK_FAILED,
-		 "has no seal; bpk pack --seal makes one");
+		 "has no seal; bpk convert --seal %s NEW makes an archive with one",
+		 bpk_shell_word(path, word));
 	return bpk_input_subject(in, err);
 }
 
@@ -184,7 +186,8 @@ static int judge(const struct bpk_signature *signature, const struct bpk_input *
 	else if (signed_seal->generation < seal->generation)
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "the signature is of generation %" PRIu64
-			 ", the archive is at generation %" PRIu64 "; bpk seal --sign signs that",
+			 ", the archive is at generation %" PRIu64
+			 "; bpk seal --sign KEY FILE signs that",
 			 signed_seal->generation, seal->generation);
 	else if (signed_seal->generation > seal->generation)
 		bpk_fail(err, BPK_CORRUPT,
@@ -303,6 +306,12 @@ static void run_seal(void *arg, char **operands, size_t count)
 	bpk_input_each(operands, count, seal_one, arg);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "verify",
+	  "--check SIGNERS tests seal and signature; 'bpk verify FILE' tests the seal alone" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_seal = {
 	.name = "seal",
 	.synopsis = "--sign KEY [OPTION]... FILE...\n--check SIGNERS [OPTION]... FILE...",
@@ -313,6 +322,7 @@ const struct bpk_command bpk_command_seal = {
 		"signature, the signer, and that FILE is as it was signed, and prints who signed.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct seal_args),
 	.defaults = &defaults,
 	.run = run_seal,

@@ -47,9 +47,8 @@ int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err)
 
 	if (checksum == NULL || checksum->size == 0 || bpk_checksum_is_strong(checksum))
 		return 0;
-	return bpk_fail(
-		err, BPK_FAILED,
-		"its seal is as weak as its checksum %s, and proves nothing against a "
-		"forger; bpk pack --seal alone, or with --checksum sha256, makes a strong one",
-		checksum->name);
+	return bpk_fail(err, BPK_FAILED,
+			"its seal is as weak as its checksum %s, and proves nothing against a "
+			"forger; bpk convert --seal FILE NEW makes a strong one",
+			checksum->name);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/record.h"
 #include "cli/signal.h"
 
 char *bpk_side_beside(const char *path, const char *suffix, struct bpk_err *err)
@@ -48,6 +49,18 @@ bool bpk_side_is(const char *path)
 
 	return bpk_ends_with(path, BPK_PARITY_SUFFIX) &&
 	       bpk_parity_look(path, &there, &ours, NULL) == 0 && ours;
+}
+
+void bpk_side_record(enum bpk_side_state state)
+{
+	static const char *const words[] = {
+		[BPK_SIDE_NONE] = NULL,
+		[BPK_SIDE_CURRENT] = "current",
+		[BPK_SIDE_STALE] = "stale",
+		[BPK_SIDE_DAMAGED] = "damaged",
+	};
+
+	bpk_record_text("parity", words[state]);
 }
 
 /* A file of that name that is no parity is somebody's. */
@@ -213,14 +226,17 @@ int bpk_side_make(const char *path, const char *name, const struct bpk_side_opti
 
 int bpk_side_check_own(const struct bpk_input *in, const char *what, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (in->format == NULL)
 		return bpk_input_fail_unknown(in, err);
 	if (bpk_path_is_url(in->path) || in->place.is_member)
 		bpk_fail(err, BPK_FAILED, "is no file of its own, which %s could lie beside", what);
 	else if (bpk_place_pending(&in->place))
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place settles "
-			 "it");
+			 "a change was interrupted and is pending; bpk repair --in-place %s "
+			 "settles it",
+			 bpk_shell_word(in->path, word));
 	else if (!in->place.is_directory && !bpk_source_seekable(in->place.source))
 		bpk_fail(err, BPK_FAILED, "is no regular file");
 	else
@@ -289,6 +305,52 @@ bool bpk_side_has(const char *path)
 		there = true;
 	bpk_side_clear(&side);
 	return there;
+}
+
+/* No file of the directory was written, lost or added since its parity was made. */
+static bool has_same_files(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_files now = { 0 };
+	struct bpk_parity_drift drift = { .missing = 1 };
+	struct bpk_dir *dir = NULL;
+
+	if (bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
+	    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0)
+		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
+	bpk_parity_files_clear(&now);
+	bpk_dir_close(dir);
+	return drift.missing + drift.resized + drift.newer + drift.added == 0;
+}
+
+enum bpk_side_state bpk_side_state(const char *path)
+{
+	enum bpk_side_state state = BPK_SIDE_NONE;
+	struct bpk_side side;
+	struct stat now;
+	bool there, same;
+
+	if (bpk_side_open(&side, path, &there, NULL) != 0) {
+		state = BPK_SIDE_DAMAGED;
+	} else if (there) {
+		same = bpk_parity_files(side.parity) != NULL
+			       ? has_same_files(&side, path)
+			       : stat(path, &now) == 0 && bpk_side_is_current(&side, &now) &&
+					 (uint64_t)now.st_size == bpk_parity_size(side.parity);
+		state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
+	}
+	bpk_side_clear(&side);
+	return state;
+}
+
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (err->kind == BPK_CORRUPT && in->path != NULL && bpk_side_has(in->path))
+		bpk_fail(err, plain.kind,
+			 "%s; bpk verify %s shows whether its parity file restores it", plain.text,
+			 bpk_shell_word(in->path, word));
 }
 
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
@@ -382,29 +444,36 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 
-int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err)
+int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
+	bpk_shell_word(path, word);
 	if (side->scan.lost > 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"is damaged, and parity restores a part of it: bpk verify tells "
-				"what is lost; nothing was changed");
+				"is damaged, and parity restores a part of it: bpk verify %s tells "
+				"what is lost; nothing was changed",
+				word);
 	return bpk_fail(err, BPK_REPAIRABLE,
-			"is damaged, and parity restores it: bpk verify --heal first");
+			"is damaged, and parity restores it: bpk verify --heal %s first", word);
 }
 
 /* A parity file that cannot be used is reported when it should be renewed. */
 int bpk_side_need_whole(const char *path, struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	struct bpk_side side;
 	struct stat now;
 	bool there;
-	int rc = 0;
+	int rc = bpk_side_open(&side, path, &there, &why);
 
-	if (bpk_side_open(&side, path, &there, NULL) == 0 && there && stat(path, &now) == 0 &&
-	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
+	if (rc != 0)
+		rc = why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	else if (there && stat(path, &now) == 0 &&
+		 (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);
 		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
-			bpk_side_fail_damaged(&side, err);
+			bpk_side_fail_damaged(&side, path, err);
 			rc = bpk_err_subject(err, "%s", path);
 		}
 	}

@@ -61,6 +61,22 @@ int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct b
 /* True if it has one, even one that cannot be opened: the command that uses it reports that. */
 bool bpk_side_has(const char *path);
 
+/* The worth of a parity file to the archive as it is now, by times and sizes alone. */
+enum bpk_side_state {
+	BPK_SIDE_NONE,    /* there is none, or can be none */
+	BPK_SIDE_CURRENT, /* it heals in place */
+	BPK_SIDE_STALE,   /* it is of another time of change, or another size */
+	BPK_SIDE_DAMAGED, /* it cannot be used */
+};
+
+enum bpk_side_state bpk_side_state(const char *path);
+
+/* Add it to the record as parity: null, "current", "stale" or "damaged". */
+void bpk_side_record(enum bpk_side_state state);
+
+/* If err is damage of an archive that has a parity file, name the command that compares them. */
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err);
+
 /* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
 
@@ -78,7 +94,7 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
-int bpk_side_fail_damaged(const struct bpk_side *side, struct bpk_err *err);
+int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
 /* Before a change of all of the archive at path: fail, as above and with its name in front, if it
  * is damaged and has parity of its state before. One read of it. */

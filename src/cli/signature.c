@@ -18,7 +18,10 @@ static const char end[] = "\n-----END SSH SIGNATURE-----\n";
 #define PROGRAM   "ssh-keygen"
 #define EXTRA     "/dev/fd/3" /* the extra input of a child */
 
-enum { MOST_SIZE = 64 << 10 };
+enum {
+	MOST_SIZE = 64 << 10, /* of the file */
+	TEXT = 256,           /* more than the longest text that is signed */
+};
 
 void bpk_signature_clear(struct bpk_signature *signature)
 {
@@ -28,20 +31,19 @@ void bpk_signature_clear(struct bpk_signature *signature)
 
 /* ---- the text ---- */
 
-static int put_text(const char *format, const struct bpk_seal_info *seal, struct bpk_buf *text,
-		    struct bpk_err *err)
+/* The text that is signed. */
+static void print_text(const struct bpk_signature *s, char text[TEXT])
 {
 	char root[BPK_DIGEST_TEXT];
 
-	return bpk_buf_printf(text, err, "bpk-seal 1\nformat %s\ngeneration %" PRIu64 "\nroot %s\n",
-			      format, seal->generation, bpk_seal_print(seal, root));
+	snprintf(text, TEXT, "bpk-seal 1\nformat %s\ngeneration %" PRIu64 "\nroot %s\n", s->format,
+		 s->seal.generation, bpk_seal_print(&s->seal, root));
 }
 
 /* Parse a text, which must be spelled as bpk spells it. */
 static bool parse_text(struct bpk_view text, struct bpk_signature *s)
 {
-	struct bpk_buf again = { 0 }, root = { 0 };
-	char copy[256], hex[2 * BPK_MERKLE_SIZE + 1];
+	char copy[TEXT], again[TEXT], hex[2 * BPK_MERKLE_SIZE + 1];
 	bool good = text.size < sizeof copy;
 
 	if (good) {
@@ -51,18 +53,13 @@ static bool parse_text(struct bpk_view text, struct bpk_signature *s)
 			      "bpk-seal 1\nformat %15[a-z0-9]\ngeneration %20" SCNu64
 			      "\nroot %64[0-9a-f]\n",
 			      s->format, &s->seal.generation, hex) == 3 &&
-		       strlen(hex) == sizeof hex - 1 &&
-		       bpk_hex_take(bpk_view((const uint8_t *)hex, sizeof hex - 1), &root, NULL) ==
-			       0;
+		       bpk_hex_fill(bpk_view(hex, strlen(hex)), s->seal.root, BPK_MERKLE_SIZE);
 	}
 	if (good)
-		memcpy(s->seal.root, root.data, BPK_MERKLE_SIZE);
-	good = good && put_text(s->format, &s->seal, &again, NULL) == 0 &&
-	       again.size == text.size && memcmp(again.data, text.data, text.size) == 0;
-	s->seal.sealed = good;
-	bpk_buf_clear(&again);
-	bpk_buf_clear(&root);
-	return good;
+		print_text(s, again);
+	s->seal.sealed =
+		good && strlen(again) == text.size && memcmp(again, text.data, text.size) == 0;
+	return s->seal.sealed;
 }
 
 /* ---- the program ---- */
@@ -106,9 +103,14 @@ static int sign(const char *key, struct bpk_signature *s, struct bpk_err *err)
 int bpk_signature_make(const struct bpk_info *info, const char *key, struct bpk_signature *s,
 		       struct bpk_err *err)
 {
+	char text[TEXT];
+
 	snprintf(s->format, sizeof s->format, "%s", info->format);
 	s->seal = info->seal;
-	return put_text(s->format, &s->seal, &s->text, err) != 0 ? -1 : sign(key, s, err);
+	print_text(s, text);
+	if (bpk_buf_append(&s->text, bpk_view(text, strlen(text)), err) != 0)
+		return -1;
+	return sign(key, s, err);
 }
 
 /* Append the first line of output from behind a word on, without the newline, as a text. */

@@ -119,6 +119,13 @@ static void run_sum(void *arg, char **operands, size_t count)
 		bpk_sum_check_list(args, operands[i]);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ 'b', "binary", "every FILE is read as binary data" },
+	{ ' ', "tag",
+	  "lines have the form of sha256sum without --tag, for sum -c and sha256sum -c" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_sum = {
 	.name = "sum",
 	.synopsis = "[OPTION]... [FILE]...\n[OPTION]... --check [FILE]...",
@@ -130,6 +137,7 @@ const struct bpk_command bpk_command_sum = {
 	.operands = OPERANDS_FILES,
 	.reads = true,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_sum_args),
 	.defaults = &defaults,
 	.run = run_sum,

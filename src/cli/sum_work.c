@@ -9,6 +9,7 @@
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/side.h"
 #include "cli/signal.h"
 #include "cli/sum.h"
 #include "cli/transfer.h"
@@ -194,6 +195,8 @@ static void end_job(const struct course *course, const struct bpk_sum_entry *ent
 		job->rc = settle(&job->in, &job->err);
 	if (job->rc == 0 && job->path != NULL && course->args->shared.verbose)
 		bpk_note(bpk_input_name(entry->name), "is not there; %s was read", job->path);
+	if (job->rc != 0)
+		bpk_side_advise(&job->in, &job->err);
 	if (entry->is_expected)
 		show_checked(course, entry, job);
 	else if (job->rc == 0)

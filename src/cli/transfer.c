@@ -162,10 +162,14 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 /* A new file may have got the name of one that was removed in the middle of a change. */
 static void tell_journal(const struct bpk_transfer *transfer)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (!transfer->shared->quiet && !is_dash(transfer->target) &&
 	    bpk_path_has_journal(transfer->target))
-		bpk_note(transfer->target, "a journal of an earlier file lies beside it; bpk "
-					   "repair shows the choices");
+		bpk_note(transfer->target,
+			 "a journal of an earlier file lies beside it; bpk repair %s shows the "
+			 "choices",
+			 bpk_shell_word(transfer->target, word));
 }
 
 int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)

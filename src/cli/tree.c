@@ -10,6 +10,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/transfer.h"
+#include "parity/parity.h"
 
 /* ---- operands ---- */
 
@@ -125,11 +126,33 @@ static bool is_taken(const struct walk *walk, const char *path)
 	       (args->include.count == 0 || matches(&args->include, rest));
 }
 
+/* A link to a folder is no folder of a walk. */
+static bool has_parity(const char *folder)
+{
+	char *name =
+		bpk_path_is_url(folder) ? NULL : bpk_path_beside(folder, BPK_PARITY_SUFFIX, NULL);
+	bool there, ours = false;
+
+	if (name != NULL && bpk_parity_look(name, &there, &ours, NULL) != 0)
+		ours = false;
+	free(name);
+	return ours;
+}
+
+/* By its content, by the promise of its name, or by the parity file of one that has lost the file
+ * by which it is known. */
+static bool is_dataset(const struct bpk_input *in, const char *folder)
+{
+	const struct bpk_format *promised = bpk_format_of_suffix(folder);
+
+	return in->format != NULL || (promised != NULL && promised->is_directory) ||
+	       has_parity(folder);
+}
+
 /* An archive is one file, and not entered. */
 static bool enter(void *arg, const char *folder)
 {
 	const struct walk *walk = arg;
-	const struct bpk_format *promised = bpk_format_of_suffix(folder);
 	struct bpk_err err = { 0 };
 	struct bpk_input in;
 	int rc;
@@ -138,7 +161,7 @@ static bool enter(void *arg, const char *folder)
 	    matches(&walk->shared->tree.exclude, folder + walk->below))
 		return false;
 	rc = bpk_input_look(&in, folder, NULL, &err);
-	if (rc == 0 && in.format == NULL && (promised == NULL || !promised->is_directory)) {
+	if (rc == 0 && !is_dataset(&in, folder)) {
 		bpk_input_close(&in);
 		return true;
 	}

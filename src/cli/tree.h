@@ -76,9 +76,9 @@ uint64_t bpk_file_size(struct bpk_file *operand);
 
 /* The calls of a walk. Paths are borrowed for the call. */
 struct bpk_tree_visit {
-	/* A directory that is one archive, by content or by the promise of its name; it is not
-	 * entered. in is that of bpk_input_look, and the visitor closes it; rc and err say why it
-	 * could not be examined. */
+	/* A directory that is one archive, by content, by the promise of its name or by its parity
+	 * file; it is not entered. in is that of bpk_input_look, and the visitor closes it; rc and
+	 * err say why it could not be examined. */
 	void (*dataset)(void *arg, struct bpk_input *in, int rc, struct bpk_err *err);
 	/* A regular file, and its size if it is known, or BPK_UNKNOWN. */
 	void (*file)(void *arg, const char *path, uint64_t size);

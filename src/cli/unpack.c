@@ -283,6 +283,7 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 	    bpk_transfer_open_draft(&transfer, &err) != 0 ||
 	    save(args, &transfer, &count, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
 		bpk_input_judge(&in, &err);
+		bpk_side_advise(&in, &err);
 		bpk_report(NULL, &err);
 	} else if (args->shared.json)
 		record_saved(&transfer, count);
@@ -331,6 +332,21 @@ static int remove_side(const char *path, struct bpk_err *err)
 	return rc;
 }
 
+/* The next step after damage: parity, or the rest of the data. */
+static void advise(const struct unpack_args *args, const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (err->kind != BPK_CORRUPT || in->info == NULL || args->keep_broken ||
+	    strcmp(in->path, "-") == 0 || bpk_side_has(in->path)) {
+		bpk_side_advise(in, err);
+		return;
+	}
+	bpk_fail(err, plain.kind, "%s; bpk unpack --fill zero %s saves all other data", plain.text,
+		 bpk_shell_word(in->path, word));
+}
+
 static void unpack_one(void *arg, const char *path)
 {
 	const struct unpack_args *args = arg;
@@ -360,6 +376,8 @@ static void unpack_one(void *arg, const char *path)
 		bpk_tally_skipped(&args->shared, path, "its result is up to date");
 	} else {
 		bpk_tally_failed(&args->shared, &err);
+		if (args->fill == BPK_FILL_NONE)
+			advise(args, &in, &err);
 		bpk_report(NULL, &err);
 	}
 	if (broken && args->keep_broken && strcmp(transfer.target, "-") != 0)

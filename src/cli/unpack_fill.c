@@ -107,6 +107,10 @@ static int find_damage(struct detour *detour, struct bpk_damage *damage, struct 
 		rc = bpk_heal_judge(transfer->shared, in, rc, &heals, err);
 	if (rc == 0 || err->kind != BPK_CORRUPT)
 		return rc;
+	if (damage->unlisted) {
+		bpk_fail(err, BPK_NO_MEMORY, "no memory for the list of damaged chunks");
+		return bpk_input_subject(in, err);
+	}
 	if (damage->stop.kind != BPK_OK && damage->stop.kind != BPK_CORRUPT) {
 		*err = damage->stop;
 		return bpk_input_subject(in, err);

@@ -21,13 +21,15 @@ static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bp
 static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
 {
 	struct bpk_array array = { 0 };
-	bool is_array = false;
-	int rc = 0;
+	struct bpk_err why = { 0 };
+	bool is_array = false, good;
+	int rc;
 
-	if (!info->metadata.given ||
-	    bpk_array_from_metadata(info->metadata.text, &array, &is_array, NULL, NULL) != 0)
+	if (!info->metadata.given)
 		return 0;
-	if (is_array)
+	rc = bpk_array_from_metadata(info->metadata.text, &array, &is_array, NULL, &why);
+	rc = bpk_err_settle(rc, &why, &good, err);
+	if (good && is_array)
 		rc = fail_size(&array, info->raw_size, err);
 	bpk_array_clear(&array);
 	return rc;

@@ -102,6 +102,14 @@ static const struct bpk_opt opt_identity = {
 		"not in pipes, nor where much more would be unpacked than the archive's size.",
 };
 
+static const struct bpk_opt opt_parity = {
+	.name = "parity",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, parity),
+	.help = "fail unless the archive has parity that restores it in place",
+	.more = "A parity file that is missing, of another time of change, or damaged. Raw GSD "
+		"files need none.",
+};
+
 static const struct bpk_opt opt_print_root = {
 	.name = "print-root",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, print_root),
@@ -131,25 +139,10 @@ static const struct bpk_opt opt_min_generation = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,
-	&opt_print_root,
-	&opt_root,
-	&opt_identity,
-	&opt_min_generation,
-	&opt_heal,
-	BPK_OPTS_TREE,
-	&opt_at_least,
-	&opt_state,
-	&opt_max_time,
-	&opt_max_age,
-	&opt_manifest,
-	&opt_since,
-	&bpk_opt_format_read,
-	&bpk_opt_no_marker,
-	BPK_OPTS_REMOTE,
-	&opt_limit_rate,
-	BPK_OPTS_RUN,
-	NULL,
+	&opt_quick,          &opt_print_root, &opt_root,       &opt_identity, &opt_parity,
+	&opt_min_generation, &opt_heal,       BPK_OPTS_TREE,   &opt_at_least, &opt_state,
+	&opt_max_time,       &opt_max_age,    &opt_manifest,   &opt_since,    &bpk_opt_format_read,
+	&bpk_opt_no_marker,  BPK_OPTS_REMOTE, &opt_limit_rate, BPK_OPTS_RUN,  NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
@@ -162,6 +155,8 @@ static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 {
 	if (args->shared.heal && bpk_program->team != NULL)
 		return bpk_fail(err, BPK_USAGE, "--heal is bpk's alone, not bpk-mpi's");
+	if (args->parity && bpk_program->team != NULL)
+		return bpk_fail(err, BPK_USAGE, "--parity is bpk's alone, not bpk-mpi's");
 	if (args->identity && args->quick)
 		return bpk_fail(err, BPK_USAGE, "only one of --identity and --quick can be given");
 	return bpk_seal_check_digits(args->root, err);
@@ -175,6 +170,13 @@ static void run_verify(void *args, char **operands, size_t count)
 		bpk_report("verify", &err);
 	bpk_verify_all(args, operands, count);
 }
+
+static const struct bpk_foreign foreign[] = {
+	{ ' ', "repair",
+	  "--heal restores FILE in place by its parity file, 'bpk repair FILE' shows what is left "
+	  "without one" },
+	{ 0 },
+};
 
 const struct bpk_command bpk_command_verify = {
 	.name = "verify",
@@ -190,6 +192,7 @@ const struct bpk_command bpk_command_verify = {
 	.operands = OPERANDS_CONTENT,
 	.reads = true,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_verify_args),
 	.defaults = &defaults,
 	.run = run_verify,

@@ -12,7 +12,7 @@ struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
 	bool print_root;
-	bool identity;
+	bool identity, parity;   /* demanded */
 	const char *root;        /* 64 hexadecimal digits, or NULL */
 	uint64_t min_generation; /* 0: any */
 	uint64_t at_least;

@@ -163,7 +163,16 @@ static int find_latest(void *arg, const char *path, uint64_t size)
 	return 0;
 }
 
-/* Files without a time count as changed: those of URLs, and missing ones. */
+static void note_unread(void *arg, const struct bpk_err *err)
+{
+	time_t *latest = arg;
+
+	(void)err;
+	*latest = INT64_MAX;
+}
+
+/* Files without a time count as changed: those of URLs, missing ones, and directories that cannot
+ * be read. */
 static bool is_changed(const char *path, time_t since)
 {
 	struct stat found;
@@ -172,8 +181,9 @@ static bool is_changed(const char *path, time_t since)
 	if (bpk_path_is_url(path) || strcmp(path, "-") == 0 || stat(path, &found) != 0)
 		return true;
 	latest = found.st_ctim.tv_sec;
-	if (S_ISDIR(found.st_mode) && latest < since)
-		bpk_walk(path, NULL, find_latest, NULL, &latest, NULL);
+	if (S_ISDIR(found.st_mode) && latest < since &&
+	    bpk_walk(path, NULL, find_latest, note_unread, &latest, NULL) != 0)
+		return true;
 	return latest >= since;
 }
 

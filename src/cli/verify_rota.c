@@ -12,6 +12,7 @@
 #include "cli/checks.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/side.h"
 #include "cli/verify_roots.h"
 
 static const uint64_t NS = 1000000000;
@@ -118,6 +119,12 @@ static const struct bpk_file **sort_files(const struct bpk_files *files, struct 
 	return sorted;
 }
 
+/* A parity file is checked with its archive. */
+static bool is_parity(const char *path)
+{
+	return bpk_ends_with(path, BPK_PARITY_SUFFIX);
+}
+
 /* Take over a check from the state into merged, for file, or for no file of this run. */
 static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_check *check,
 		     const struct bpk_file *file, uint64_t at, uint64_t *nmissing,
@@ -142,7 +149,7 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 		own.rewritten = size != own.size || mtime != own.mtime;
 		if (own.rewritten && own.kind == BPK_CHECK_GOOD)
 			own.kind = BPK_CHECK_CHANGED;
-		else if (own.rewritten && own.kind == BPK_CHECK_OTHER)
+		else if (own.rewritten && own.kind == BPK_CHECK_OTHER && !is_parity(own.path))
 			own.kind = BPK_CHECK_NEW;
 	}
 	return bpk_checks_add(merged, &own, err);
@@ -152,7 +159,8 @@ static int add_new(struct rota *rota, struct bpk_checks *merged, const struct bp
 		   uint64_t at, struct bpk_err *err)
 {
 	const struct bpk_check check = { .path = bpk_strdup(file->path, err),
-					 .kind = BPK_CHECK_NEW,
+					 .kind = is_parity(file->path) ? BPK_CHECK_OTHER
+								       : BPK_CHECK_NEW,
 					 .good = at,
 					 .number = (size_t)(file - rota->files->all) };
 
@@ -194,6 +202,8 @@ static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct
 static unsigned rank_of(const struct bpk_check *check)
 {
 	switch (check->kind) {
+	case BPK_CHECK_NEVER:
+		return BPK_CHECK_BAD;
 	case BPK_CHECK_CHANGED:
 		return BPK_CHECK_NEW;
 	case BPK_CHECK_OTHER:
@@ -226,7 +236,7 @@ static int set_turns(struct rota *rota, struct bpk_err *err)
 		if (check->number == SIZE_MAX)
 			continue;
 		rota->turns[rota->nturns++] = check;
-		rota->nbad += check->kind == BPK_CHECK_BAD;
+		rota->nbad += rank_of(check) == BPK_CHECK_BAD;
 	}
 	if (rota->nturns > 0)
 		qsort(rota->turns, rota->nturns, sizeof *rota->turns, by_turn);
@@ -291,10 +301,15 @@ static const char *begin_check(void *arg, size_t number)
 	return rota->turn->begin(rota->turn->arg, check->number);
 }
 
+static bool had_good(const struct bpk_check *check)
+{
+	return check->kind != BPK_CHECK_NEW && check->kind != BPK_CHECK_NEVER;
+}
+
 static void note(struct rota *rota, struct bpk_check *check, enum bpk_check_kind found)
 {
 	check->last = now();
-	check->kind = found;
+	check->kind = found == BPK_CHECK_BAD && !had_good(check) ? BPK_CHECK_NEVER : found;
 	if (found != BPK_CHECK_BAD)
 		check->good = check->last;
 	rota->ndone++;
@@ -316,7 +331,7 @@ static enum bpk_check_kind judge_other(const struct rota *rota, const struct bpk
 	const struct bpk_shared *shared = &rota->args->shared;
 	struct bpk_err err = { 0 };
 
-	if (check->kind == BPK_CHECK_NEW || check->kind == BPK_CHECK_OTHER)
+	if (!had_good(check) || check->kind == BPK_CHECK_OTHER || bpk_side_is(check->path))
 		return BPK_CHECK_OTHER;
 	bpk_fail(&err, BPK_CORRUPT, "was an archive at its last check, and does not begin as one");
 	bpk_tally_failed(shared, &err);
@@ -372,14 +387,22 @@ static int run_turns(struct rota *rota, struct bpk_err *err)
 /* ---- the sum ---- */
 
 struct sum {
-	uint64_t narchives, nunchecked, ndamaged, nold, oldest;
-	const struct bpk_check *first; /* the one whose good check is the oldest; NULL: none */
+	uint64_t narchives, nunchecked, ndamaged, nold, ngood;
+	uint64_t at, oldest;           /* now; the age of the oldest good check, or first sight */
+	const struct bpk_check *first; /* with it; NULL: none */
 };
+
+/* True for an archive without a good check within --max-age. */
+static bool is_old(const struct rota *rota, const struct bpk_check *check, uint64_t at)
+{
+	uint64_t limit = rota->args->max_age;
+
+	return limit > 0 && check->kind != BPK_CHECK_OTHER && age_of(check, at) / NS > limit;
+}
 
 static struct sum add_up(const struct rota *rota)
 {
-	uint64_t at = now(), limit = rota->args->max_age;
-	struct sum sum = { 0 };
+	struct sum sum = { .at = now() };
 
 	for (size_t i = 0; i < rota->nturns; i++) {
 		const struct bpk_check *check = rota->turns[i];
@@ -388,27 +411,47 @@ static struct sum add_up(const struct rota *rota)
 			continue;
 		sum.narchives++;
 		sum.nunchecked += rank_of(check) == BPK_CHECK_NEW;
-		sum.ndamaged += check->kind == BPK_CHECK_BAD;
-		sum.nold += limit > 0 && age_of(check, at) / NS > limit;
+		sum.ndamaged += rank_of(check) == BPK_CHECK_BAD;
+		sum.ngood += had_good(check);
+		sum.nold += is_old(rota, check, sum.at);
 		if (sum.first == NULL || check->good < sum.first->good)
 			sum.first = check;
 	}
-	sum.oldest = sum.first != NULL ? age_of(sum.first, at) : 0;
+	sum.oldest = sum.first != NULL ? age_of(sum.first, sum.at) : 0;
 	return sum;
+}
+
+static void record_old(const struct rota *rota, const struct sum *sum)
+{
+	bpk_record_list_begin("old");
+	for (size_t i = 0; i < rota->nturns; i++) {
+		const struct bpk_check *check = rota->turns[i];
+
+		if (!is_old(rota, check, sum->at))
+			continue;
+		bpk_record_item_begin();
+		bpk_record_text("path", check->path);
+		bpk_record_u64("age", age_of(check, sum->at) / NS);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
 }
 
 static void tell(const struct rota *rota, const struct sum *sum)
 {
 	const struct bpk_shared *shared = &rota->args->shared;
 	char age[32], line[192];
+	bool has_good = sum->ngood > 0;
 
 	snprintf(line, sizeof line,
 		 "%zu %s checked; of %" PRIu64 " %s %" PRIu64 " %s for a check, %" PRIu64
-		 " %s bad, and the oldest good check is %s old",
+		 " %s bad, and %s%s%s",
 		 rota->ndone, bpk_plural(rota->ndone, "file", "files"), sum->narchives,
 		 bpk_plural(sum->narchives, "archive", "archives"), sum->nunchecked,
 		 bpk_plural(sum->nunchecked, "waits", "wait"), sum->ndamaged,
-		 bpk_plural(sum->ndamaged, "is", "are"), age_text(sum->oldest, age));
+		 bpk_plural(sum->ndamaged, "is", "are"),
+		 has_good ? "the oldest good check is " : "none had a good check",
+		 has_good ? age_text(sum->oldest, age) : "", has_good ? " old" : "");
 	if (shared->verbose > 0 && !shared->json)
 		printf("%s: %s\n", shared->state, line);
 	if (!shared->json)
@@ -420,23 +463,38 @@ static void tell(const struct rota *rota, const struct sum *sum)
 	bpk_record_u64("narchives", sum->narchives);
 	bpk_record_u64("nunchecked", sum->nunchecked);
 	bpk_record_u64("nbad", sum->ndamaged);
-	bpk_record_u64("oldest_check", sum->oldest / NS);
+	bpk_record_u64("oldest_check", has_good ? sum->oldest / NS : BPK_UNKNOWN);
+	record_old(rota, sum);
 	bpk_record_list_begin("remarks");
 	bpk_record_list_end();
 	bpk_record_end();
 }
 
-static void judge_ages(const struct rota *rota, const struct sum *sum)
+/* others: how many archives that are not named share the failure. */
+static void report_old(const struct rota *rota, const struct sum *sum,
+		       const struct bpk_check *check, uint64_t others)
 {
 	struct bpk_err err = { 0 };
-	char age[32], allowed[32], others[64] = "";
+	char age[32], allowed[32], more[64] = "";
 
-	if (sum->nold > 1)
-		snprintf(others, sizeof others, "; nor had %" PRIu64 " %s", sum->nold - 1,
-			 bpk_plural(sum->nold - 1, "other", "others"));
+	if (others > 0)
+		snprintf(more, sizeof more, "; nor had %" PRIu64 " %s", others,
+			 bpk_plural(others, "other", "others"));
 	bpk_fail(&err, BPK_FAILED, "had no good check for %s, --max-age allows %s%s",
-		 age_text(sum->oldest, age), age_text(rota->args->max_age * NS, allowed), others);
-	bpk_report(sum->first->path, &err);
+		 age_text(age_of(check, sum->at), age), age_text(rota->args->max_age * NS, allowed),
+		 more);
+	bpk_report(check->path, &err);
+}
+
+/* One is named, and with -v all. */
+static void judge_ages(const struct rota *rota, const struct sum *sum)
+{
+	bool names_all = rota->args->shared.verbose > 0;
+
+	report_old(rota, sum, sum->first, names_all ? 0 : sum->nold - 1);
+	for (size_t i = 0; names_all && i < rota->nturns; i++)
+		if (rota->turns[i] != sum->first && is_old(rota, rota->turns[i], sum->at))
+			report_old(rota, sum, rota->turns[i], 0);
 }
 
 static void end_state(const struct rota *rota, const struct sum *sum)

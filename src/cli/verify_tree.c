@@ -126,21 +126,6 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 
 /* ---- operands ---- */
 
-/* A directory is no archive to a walk if it has lost the file by which it is known as one. */
-static bool verify_unknown(const struct bpk_verify_args *args, const char *path)
-{
-	struct bpk_err err = { 0 };
-	struct bpk_input in;
-
-	if (bpk_input_look(&in, path, NULL, &err) == 0 && in.format == NULL &&
-	    in.place.is_directory) {
-		bpk_verify_input(args, &in, true, 0, &err);
-		return true;
-	}
-	bpk_input_close(&in);
-	return false;
-}
-
 /* A parity file is verified with its archive. */
 static void pass_parity(const struct bpk_verify_args *args, const char *path)
 {
@@ -154,8 +139,7 @@ static void pass_parity(const struct bpk_verify_args *args, const char *path)
 	if (args->shared.verbose && archive != NULL &&
 	    bpk_path_look(archive, &found, &there, NULL) == 0 && !there)
 		bpk_note(path, "is parity, and its archive is not there");
-	if (archive == NULL || !verify_unknown(args, archive))
-		args->shared.tally->skipped++;
+	args->shared.tally->skipped++;
 	free(archive);
 }
 

@@ -8,8 +8,10 @@
 #include "cli/identity.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/salvage_job.h"
 #include "cli/seal.h"
 #include "cli/share.h"
+#include "cli/side.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
 #include "layout/layout.h"
@@ -170,6 +172,8 @@ struct findings {
 	bool intact;           /* every chunk is, even if the audit fails */
 	struct bpk_ident tree; /* of the content, if it was found with the chunks */
 	struct bpk_ident_ranges differing;
+	enum bpk_side_state parity;
+	const char *repairable; /* the word for status 3; or NULL */
 };
 
 static void end_record(const struct remarks *remarks)
@@ -201,15 +205,20 @@ static void print_record(const struct bpk_transfer *transfer, const struct findi
 	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
 	record_damage(&found->damage);
 	bpk_verify_record_differing(&found->differing);
+	bpk_side_record(found->parity);
+	bpk_record_text("repairable", err->kind == BPK_REPAIRABLE ? found->repairable : NULL);
 	end_record(remarks);
 }
 
 /* The committed state, which was read, is intact. */
 static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
 	bpk_fail(err, BPK_REPAIRABLE,
-		 "a change was interrupted and is pending; bpk repair --in-place, or the next "
-		 "append, write, truncate or meta, settles it");
+		 "a change was interrupted and is pending; bpk repair --in-place %s, or the next "
+		 "append, write, truncate or meta, settles it",
+		 bpk_shell_word(in->path, word));
 	return bpk_input_subject(in, err);
 }
 
@@ -296,13 +305,27 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 	return bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to, err);
 }
 
+static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
+			 struct bpk_err *err)
+{
+	if (parity == BPK_SIDE_CURRENT)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "%s",
+		 parity == BPK_SIDE_NONE ? "has no parity"
+					 : "its parity is of another state, or damaged; bpk parity "
+					   "renews it");
+	return bpk_input_subject(in, err);
+}
+
 /* The archive is whole: test the user's expectations of it. That they are not met is no damage,
  * which parity could restore. */
 static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct bpk_err *err)
+		       struct findings *found, struct bpk_err *err)
 {
-	if (compare_seal(args, in, err) != 0)
+	if (compare_seal(args, in, err) != 0 ||
+	    (args->parity && demand_parity(in, found->parity, err) != 0))
 		return -1;
+	found->repairable = "pending";
 	return in->info->pending ? fail_pending(in, err) : 0;
 }
 
@@ -398,40 +421,48 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 	return in->info->seal.sealed || expects_seal(args);
 }
 
-/* So is a content that is not that of its identity. */
+/* So is a content that is not that of its identity, and parity that is missing. */
 static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return args->identity ||
+	return args->identity || args->parity ||
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
-/* NULL: there is none, as for a file that is no archive, or whose beginning is lost. */
-static const char *find_advice(const struct bpk_input *in, const struct findings *found)
+/* The next step, a command before and behind the file's name. NULL: there is none, as for a file
+ * that is no archive. */
+static const char *find_advice(const struct bpk_input *in, const struct findings *found,
+			       const char **use)
 {
 	bool is_open = in->place.source != NULL || in->place.directory != NULL;
 
+	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
-		return "a change was interrupted and is pending: bpk repair --in-place settles it";
-	if (in->format == NULL)
+		return "a change was interrupted and is pending: bpk repair --in-place";
+	if (in->format == NULL && !(is_open && bpk_salvage_format(in) != NULL))
 		return NULL;
+	*use = found->intact ? "saves all data" : "saves all other data";
 	if (found->intact)
-		return "bpk repair --apply -o OUT saves all data";
-	return found->damage.count > 0 ? "bpk unpack --fill zero saves all other data"
-				       : "bpk repair shows which data are left";
+		return "bpk repair --apply -o OUT";
+	if (found->damage.count > 0)
+		return "bpk unpack --fill zero";
+	*use = "shows which data are left";
+	return "bpk repair";
 }
 
 /* Add the next step to the first line on damage. Of processes that share the work none is first. */
 static void add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,
 		       const struct findings *found, struct bpk_err *err)
 {
-	const char *advice = find_advice(in, found);
+	const char *use, *advice = find_advice(in, found, &use);
 	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
 
 	if (advice == NULL || err->kind != BPK_CORRUPT || args->shared.tally->advised ||
 	    args->shared.quiet || bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; %s", plain.text, advice);
+	bpk_fail(err, plain.kind, "%s; %s %s %s", plain.text, advice,
+		 bpk_shell_word(in->path, word), use);
 }
 
 static void clear_findings(struct findings *found, struct remarks *remarks)
@@ -464,6 +495,47 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 	return verify_found(&thorough, transfer, found, remarks, err);
 }
 
+static enum bpk_side_state find_parity(const struct bpk_verify_args *args,
+				       const struct bpk_input *in)
+{
+	bool is_wanted = args->parity || args->shared.json;
+
+	return is_wanted && bpk_program->team == NULL && !in->place.is_member
+		       ? bpk_side_state(in->path)
+		       : BPK_SIDE_NONE;
+}
+
+/* The word for status 3, by the verdicts before and after parity was looked at. */
+static const char *find_word(const struct bpk_input *in, enum bpk_kind before, bool heals,
+			     enum bpk_side_state parity)
+{
+	const struct bpk_reader_ops *ops = in->format != NULL ? in->format->reader : NULL;
+
+	if (heals)
+		return "healable";
+	if (before == BPK_OK)
+		return parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
+	if (before != BPK_REPAIRABLE)
+		return "restorable";
+	return in->reader != NULL && ops->tail != NULL && ops->tail(in->reader, NULL) != 0
+		       ? "tail"
+		       : "sizes";
+}
+
+/* Note both for the record, and for --parity. */
+static void note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
+			struct findings *found, enum bpk_kind before, bool heals,
+			const struct bpk_err *err)
+{
+	found->parity = find_parity(args, in);
+	if (err->kind != BPK_REPAIRABLE)
+		return;
+	found->repairable = find_word(in, before, heals, found->parity);
+	/* cells may be, though times and sizes fit */
+	if (before == BPK_OK && !heals && found->parity == BPK_SIDE_CURRENT)
+		found->parity = BPK_SIDE_DAMAGED;
+}
+
 /* The verdict with a parity file, after healing if that is asked for. */
 static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			   struct findings *found, struct remarks *remarks, int rc,
@@ -471,9 +543,19 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 {
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
+	enum bpk_kind before = rc == 0 ? BPK_OK : err->kind;
 	bool heals = false;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
+	note_parity(args, transfer->in, found, before, heals, err);
+	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
+		note_remark(remarks, "parity is of another time of change; bpk parity renews it");
+	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
+	    !bpk_side_has(transfer->in->path)) {
+		struct bpk_err plain = *err;
+
+		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
+	}
 	if (!heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
@@ -481,7 +563,15 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
+	found->parity = find_parity(args, transfer->in);
 	return 0;
+}
+
+/* Damage may leave nothing of an archive but the promise of its name. */
+static bool is_archive(const struct bpk_input *in, int rc, const struct bpk_err *err)
+{
+	return rc == 0 || in->info != NULL || in->format != NULL ||
+	       (err->kind == BPK_CORRUPT && bpk_format_of_suffix(in->path) != NULL);
 }
 
 /* Settle a healing that was interrupted, so that it can begin again. */
@@ -514,7 +604,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
 	if (rc == 0)
-		rc = judge_state(args, in, err);
+		rc = judge_state(args, in, &found, err);
 	if (rc == 0 && args->print_root && !shared->json)
 		print_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
@@ -523,8 +613,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		add_advice(args, in, &found, err);
 	if (shared->json)
 		print_record(&transfer, &found, &remarks, err);
-	bpk_verify_count(args, in, rc == 0 || in->info != NULL || in->format != NULL,
-			 rc == 0 ? NULL : err);
+	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */

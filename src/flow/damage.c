@@ -26,7 +26,7 @@ static void drop_from(struct bpk_damage *damage, size_t count)
 void bpk_damage_drop(struct bpk_damage *damage)
 {
 	drop_from(damage, 0);
-	damage->more = false;
+	damage->more = damage->unlisted = false;
 	damage->stop = (struct bpk_err){ 0 };
 }
 
@@ -109,10 +109,10 @@ static bool make_room(struct bpk_damage *damage)
 	struct bpk_damaged *all =
 		bpk_alloc_grow(damage->all, damage->count, &damage->room, sizeof *all, NULL);
 
-	if (all == NULL)
-		return false;
-	damage->all = all;
-	return true;
+	damage->unlisted = damage->unlisted || all == NULL;
+	if (all != NULL)
+		damage->all = all;
+	return all != NULL;
 }
 
 /* Takes the report. */
@@ -177,6 +177,7 @@ bool bpk_damage_note(const struct bpk_flow *flow, const struct bpk_damaged *foun
 
 	own.report = bpk_strdup(err->text, NULL);
 	bpk_mutex_lock(&damage->lock);
+	damage->unlisted = damage->unlisted || own.report == NULL;
 	goes_on = own.report != NULL && add(damage, &own) && ++damage->noted < most &&
 		  found->end != BPK_UNKNOWN;
 	damage->more = damage->more || !goes_on;

@@ -26,6 +26,7 @@ struct bpk_damage {
 	size_t count, room;
 	uint64_t noted;      /* how often a chunk was noted */
 	bool more;           /* there is, or may be, more damage than is listed */
+	bool unlisted;       /* ... since memory was missing */
 	struct bpk_err stop; /* the failure behind the list that ended the run, or no kind */
 	uint64_t stopped_at; /* its chunk */
 };

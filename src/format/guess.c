@@ -23,18 +23,24 @@ struct guessing {
 	uint64_t *budget;
 	struct bpk_guess *guess;
 	struct bpk_err *err;
+	bool failed; /* a candidate could not be tested: one that fits may be missing */
 };
 
 /* ---- Candidates ---- */
 
-static bool unpacks(const struct guessing *g)
+static bool unpacks(struct guessing *g)
 {
 	struct bpk_view chunk = bpk_view(g->chunk.data, g->chunk.size);
 	struct bpk_chunk_header header;
+	struct bpk_err why = { 0 };
+	bool good;
 
-	return bpk_chunk_header_read_plain(chunk, &header, NULL) == 0 &&
-	       header.packed_size == g->chunk.size && header.raw_size > 0 &&
-	       bpk_chunk_prove(g->ctx, chunk, NULL) == 0;
+	if (bpk_chunk_header_read_plain(chunk, &header, NULL) != 0 ||
+	    header.packed_size != g->chunk.size || header.raw_size == 0)
+		return false;
+	if (bpk_err_settle(bpk_chunk_prove(g->ctx, chunk, &why), &why, &good, g->err) != 0)
+		g->failed = true;
+	return good;
 }
 
 /* Count the byte at a place, if the chunk unpacks with it. */
@@ -171,9 +177,9 @@ int bpk_guess_byte(struct bpk_chunk_ctx *ctx, const struct bpk_checksum *checksu
 		   struct bpk_span chunk, const uint8_t *digest, uint64_t *budget,
 		   struct bpk_guess *guess, struct bpk_err *err)
 {
-	struct guessing g = { ctx, checksum, chunk, digest, budget, guess, err };
+	struct guessing g = { ctx, checksum, chunk, digest, budget, guess, err, false };
 	uint8_t computed[BPK_DIGEST_MAX];
-	uint32_t is, was;
+	int rc = 0;
 
 	*guess = (struct bpk_guess){ 0 };
 	if (checksum->size == 0 || chunk.size == 0 || chunk.size > UINT32_MAX)
@@ -181,13 +187,11 @@ int bpk_guess_byte(struct bpk_chunk_ctx *ctx, const struct bpk_checksum *checksu
 	if (bpk_checksum_compute(checksum, bpk_view(chunk.data, chunk.size), computed, err) != 0)
 		return -1;
 	try_digest(&g, computed);
-	if (checksum->size != sizeof is)
-		return guess->count > 0 ? 0 : guess_other(&g);
-	is = bpk_get_le32(computed);
-	was = bpk_get_le32(digest);
-	if (strcmp(checksum->name, "crc32") == 0)
-		guess_crc32(&g, is ^ was);
+	if (checksum->size != sizeof(uint32_t))
+		rc = guess->count > 0 ? 0 : guess_other(&g);
+	else if (strcmp(checksum->name, "crc32") == 0)
+		guess_crc32(&g, bpk_get_le32(computed) ^ bpk_get_le32(digest));
 	else
-		guess_adler32(&g, is, was);
-	return 0;
+		guess_adler32(&g, bpk_get_le32(computed), bpk_get_le32(digest));
+	return rc != 0 || g.failed ? -1 : 0;
 }

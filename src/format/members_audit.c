@@ -122,12 +122,13 @@ static int find_tail(struct bpk_members *m, uint64_t *end, uint64_t *size, bool 
 static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk_err *err)
 {
 	if (unfinished)
-		return bpk_fail(err, BPK_REPAIRABLE,
-				"%" PRIu64 " %s from offset %" PRIu64
-				" on %s left from an interrupted append; the data committed before "
-				"are intact; bpk repair --in-place, or the next append, removes %s",
-				size, bpk_plural(size, "byte", "bytes"), offset,
-				bpk_plural(size, "is", "are"), bpk_plural(size, "it", "them"));
+		return bpk_fail(
+			err, BPK_REPAIRABLE,
+			"%" PRIu64 " %s from offset %" PRIu64
+			" on %s left from an interrupted append; the data committed before "
+			"are intact; bpk repair --in-place FILE, or the next append, removes %s",
+			size, bpk_plural(size, "byte", "bytes"), offset,
+			bpk_plural(size, "is", "are"), bpk_plural(size, "it", "them"));
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " %s from offset %" PRIu64
 			" on, after the end of the archive, %s to no archive",
@@ -261,9 +262,10 @@ int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err
 	if (m->kind->one->prove == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "the format has no seal");
 	if (m->in_sequence)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"its chunks are found by walking, which proves none; bpk verify "
-				"tests the seal");
+		return bpk_fail(
+			err, BPK_UNSUPPORTED,
+			"its chunks are found by walking, which proves none; bpk verify FILE "
+			"tests the seal");
 	if (m->count > 1)
 		return bpk_fail(err, BPK_CORRUPT, "another archive follows, and no seal covers it");
 	return m->kind->one->prove(m->first->reader, first, end, err);
@@ -317,7 +319,7 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
 			"another archive follows at offset %" PRIu64
-			", and a change would destroy it; bpk convert FILE OTHER merges them",
+			", and a change would destroy it; bpk convert FILE NEW merges them",
 			offset);
 }
 
@@ -346,6 +348,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
 	bool zero, unfinished;
+	char word[BPK_WORD_TEXT];
 	uint64_t size;
 	const char *them;
 
@@ -369,5 +372,6 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 			" on, after the end of the archive, %s to no archive, and a change "
 			"would destroy %s; truncate -s %" PRIu64 " %s removes %s",
 			size, bpk_plural(size, "byte", "bytes"), offset,
-			bpk_plural(size, "belongs", "belong"), them, offset, path, them);
+			bpk_plural(size, "belongs", "belong"), them, offset,
+			bpk_shell_word(path, word), them);
 }

@@ -136,6 +136,19 @@ int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err
 	return 0;
 }
 
+bool bpk_salvage_is_uneven(const struct bpk_salvage *salvage)
+{
+	size_t usual = 0, others = 0;
+
+	for (size_t i = 0; i + 1 < salvage->count; i++) {
+		const struct bpk_saved *saved = &salvage->all[i];
+
+		usual += saved->intact && saved->raw_size == salvage->chunk_size;
+		others += saved->intact && saved->raw_size != salvage->chunk_size;
+	}
+	return others > 0 && others >= usual;
+}
+
 static uint64_t end_of(const struct bpk_salvage *salvage, size_t i)
 {
 	const struct bpk_saved *found = &salvage->all[i];
@@ -223,7 +236,7 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 		return;
 	last = &salvage->all[salvage->count - 1];
 	/* a short chunk is the last one, whatever follows it */
-	if (last->raw_size == salvage->chunk_size && end < size)
+	if ((salvage->uneven || last->raw_size == salvage->chunk_size) && end < size)
 		salvage->nchunks += estimate(size - end, one);
 	salvage->last_size =
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
@@ -236,7 +249,7 @@ void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks)
 
 	for (size_t i = 0; i < count; i++)
 		salvage->all[i].number = bpk_min_u64(salvage->all[i].number, nchunks - (count - i));
-	if (last->raw_size < salvage->chunk_size)
+	if (!salvage->uneven && last->raw_size < salvage->chunk_size)
 		last->number = nchunks - 1;
 	salvage->nchunks = nchunks;
 	salvage->counted = nchunks == count;

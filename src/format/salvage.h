@@ -12,6 +12,7 @@
 
 struct bpk_info;
 struct bpk_place;
+struct bpk_source;
 
 /* A chunk that was found, or the place of one that is damaged. */
 struct bpk_saved {
@@ -40,6 +41,8 @@ struct bpk_salvage {
 	unsigned seal_size;                  /* bytes of a digest behind each chunk in the file */
 	unsigned typesize;
 	uint32_t chunk_size; /* raw bytes of every chunk but the last */
+	bool uneven;         /* chunks differ in size, and chunk_size and last_size are not used */
+	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
 	bool proven;         /* chunks were tested by digests, and not unpacked alone */
@@ -47,15 +50,28 @@ struct bpk_salvage {
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
-	bool lacks_metadata; /* the archive has some, which are not among the parts below */
-	size_t nothers;      /* intact chunks of another size, as of an archive inside the data */
+	/* If not counted: in words, why numbers are not certain; or NULL. */
+	const char *unplaced;
+	size_t nothers; /* intact chunks of another size, as of an archive inside the data */
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
 	 * Borrowed from parts; NULL: none. */
 	const struct bpk_info *like;
 	void *parts; /* the format's own, for release */
 	void (*release)(void *parts);
-	bool shaped;          /* the archive is an array whose shape needs every chunk */
+
+	/* The archive is an array in chunks of several dimensions, whose shape needs every one. */
+	bool shaped;
+	/* Of such an array, if its shape is intact; else NULL: bring the raw bytes of a chunk out
+	 * of a file of array_size bytes in C order. Padding is 0; the second call makes that of any
+	 * chunk 0. Blocks of its chunks have block_size bytes. */
+	int (*gather)(void *parts, struct bpk_source *raw, uint64_t number, struct bpk_span chunk,
+		      struct bpk_err *err);
+	int (*clear_padding)(void *parts, uint64_t number, struct bpk_span chunk,
+			     struct bpk_err *err);
+	uint64_t array_size;
+	uint32_t block_size;
+
 	struct bpk_buf doubt; /* in words: the other parts that are lost or uncertain */
 };
 
@@ -82,6 +98,10 @@ int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bp
 /* Set chunk_size: the raw size of most intact chunks; of sizes that are as frequent the larger
  * one. */
 int bpk_salvage_find_chunk_size(struct bpk_salvage *salvage, struct bpk_err *err);
+
+/* True if the intact chunks are of too many sizes for an archive with chunks of chunk_size bytes:
+ * half of them, without the last, have another. */
+bool bpk_salvage_is_uneven(const struct bpk_salvage *salvage);
 
 /* Drop the chunks of other sizes, found in a file of size bytes. Only the last chunk may be
  * shorter, and none may be longer. */

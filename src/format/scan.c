@@ -56,7 +56,7 @@ int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t 
 	return 0;
 }
 
-static bool is_extended(const uint8_t *bytes, struct bpk_chunk_header *header)
+static bool is_extended(const uint8_t *bytes, bool specials, struct bpk_chunk_header *header)
 {
 	enum { OLDEST = 3, LATEST = 6 };
 
@@ -64,7 +64,8 @@ static bool is_extended(const uint8_t *bytes, struct bpk_chunk_header *header)
 	       bpk_chunk_header_read(bpk_view(bytes, BPK_CHUNK_EXTENDED_HEADER_SIZE), header,
 				     NULL) == 0 &&
 	       header->header_size == BPK_CHUNK_EXTENDED_HEADER_SIZE &&
-	       (header->special == BPK_SPECIAL_NONE || header->special == BPK_SPECIAL_VALUE);
+	       (specials || header->special == BPK_SPECIAL_NONE ||
+		header->special == BPK_SPECIAL_VALUE);
 }
 
 static bool is_plain(const uint8_t *bytes, struct bpk_chunk_header *header)
@@ -84,8 +85,8 @@ int bpk_scan_look(struct bpk_scan *scan, uint64_t at, struct bpk_chunk_header *h
 		return 0;
 	if (bpk_scan_see(scan, at, size, &bytes, err) != 0)
 		return -1;
-	*is = (scan->extended ? is_extended : is_plain)(bytes, header) && header->raw_size > 0 &&
-	      header->packed_size <= scan->size - at;
+	*is = scan->extended ? is_extended(bytes, scan->specials, header) : is_plain(bytes, header);
+	*is = *is && header->raw_size > 0 && header->packed_size <= scan->size - at;
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct bpk_scan {
 	struct bpk_source *source; /* borrowed */
 	uint64_t size;
 	bool extended;        /* chunks are Blosc2's; else of version 2 alone */
+	bool specials;        /* those of zeros or NaN count, too */
 	struct bpk_buf chunk; /* that was brought */
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf window; /* the bytes from window_at on */
@@ -35,7 +36,7 @@ int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t 
 		 struct bpk_err *err);
 
 /* True in *is if the bytes at offset at may be a chunk's header, whose chunk ends in the file.
- * Special chunks are none, but for repeated values. */
+ * Special chunks are none without scan->specials, but for repeated values. */
 int bpk_scan_look(struct bpk_scan *scan, uint64_t at, struct bpk_chunk_header *header, bool *is,
 		  struct bpk_err *err);
 

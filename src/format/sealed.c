@@ -135,15 +135,8 @@ int bpk_seal_tree_put(struct bpk_seal_tree *tree, const struct bpk_checksum *che
 /* Parse a digest; false if it is none. */
 static bool parse_digest(struct bpk_view value, uint8_t digest[BPK_MERKLE_SIZE])
 {
-	struct bpk_buf bytes = { 0 };
-	bool good = bpk_json_kind(value) == BPK_JSON_STRING && value.size == HEX + 2 &&
-		    bpk_hex_take(bpk_view(value.data + 1, HEX), &bytes, NULL) == 0 &&
-		    bytes.size == BPK_MERKLE_SIZE;
-
-	if (good)
-		memcpy(digest, bytes.data, BPK_MERKLE_SIZE);
-	bpk_buf_clear(&bytes);
-	return good;
+	return bpk_json_kind(value) == BPK_JSON_STRING && value.size == HEX + 2 &&
+	       bpk_hex_fill(bpk_view(value.data + 1, HEX), digest, BPK_MERKLE_SIZE);
 }
 
 /* Parse the peaks, the largest first: exactly one for each bit of the count. */

@@ -6,28 +6,39 @@
 
 enum { CODEC_AND_DELTA = 0xe8 }; /* bits of the flags that must agree between neighbours */
 
-/* False if the digest, after the chunk or kept elsewhere, cannot match the chunk. */
-static bool is_intact(const struct bpk_suspect *s, uint64_t packed_size)
+/* Compare a chunk with its digest, which stands after it or elsewhere. */
+static int check_digest(const struct bpk_suspect *s, struct bpk_span chunk, size_t behind,
+			struct bpk_err *err)
 {
-	struct bpk_buf bytes = { 0 };
 	uint8_t digest[BPK_DIGEST_MAX];
-	size_t behind = s->digest == NULL ? s->checksum->size : 0;
-	bool intact = false;
 
+	if (bpk_source_need_at(s->source, s->offset, chunk, err) != 0)
+		return -1;
+	if (behind > 0 && bpk_source_need_at(s->source, s->offset + chunk.size,
+					     bpk_span(digest, behind), err) != 0)
+		return -1;
+	return bpk_checksum_check(s->checksum, bpk_view(chunk.data, chunk.size),
+				  behind > 0 ? digest : s->digest, err);
+}
+
+/* *intact is false if the digest cannot match the chunk. */
+static int test_digest(const struct bpk_suspect *s, uint64_t packed_size, bool *intact,
+		       struct bpk_err *err)
+{
+	size_t behind = s->digest == NULL ? s->checksum->size : 0;
+	struct bpk_buf bytes = { 0 };
+	struct bpk_err why = { 0 };
+	int rc;
+
+	*intact = false;
 	if (packed_size < BPK_CHUNK_HEADER_SIZE || behind > s->room ||
-	    packed_size > s->room - behind ||
-	    bpk_buf_resize(&bytes, (size_t)packed_size, NULL) != 0)
-		goto out;
-	if (bpk_source_need_at(s->source, s->offset, bpk_span(bytes.data, bytes.size), NULL) != 0)
-		goto out;
-	if (behind > 0 && bpk_source_need_at(s->source, s->offset + packed_size,
-					     bpk_span(digest, behind), NULL) != 0)
-		goto out;
-	intact = bpk_checksum_check(s->checksum, bpk_buf_view(&bytes),
-				    behind > 0 ? digest : s->digest, NULL) == 0;
-out:
+	    packed_size > s->room - behind)
+		return 0;
+	rc = bpk_buf_resize(&bytes, (size_t)packed_size, &why);
+	if (rc == 0)
+		rc = check_digest(s, bpk_span(bytes.data, bytes.size), behind, &why);
 	bpk_buf_clear(&bytes);
-	return intact;
+	return bpk_err_settle(rc, &why, intact, err);
 }
 
 /* True if a known chunk stands at offset that the same program would not have written next to head.
@@ -56,17 +67,21 @@ int bpk_suspect_weigh(const struct bpk_suspect *s, struct bpk_view head, struct 
 	struct bpk_err found = { 0 };
 	const char *why = NULL;
 	uint64_t packed_size;
+	bool intact;
 
 	if (err == NULL || err->kind != BPK_UNSUPPORTED || head.size < BPK_CHUNK_HEADER_SIZE)
 		return -1;
 	packed_size = bpk_get_le32(head.data + 12);
-	if (s->checksum != NULL && s->checksum->size > 0)
-		why = is_intact(s, packed_size) ? NULL : "and its digest does not match";
-	else if (is_contradicted(head, s->neighbour, s->neighbour_offset) ||
-		 is_contradicted(head, s->source, s->offset + packed_size))
+	found = *err;
+	if (s->checksum != NULL && s->checksum->size > 0) {
+		if (test_digest(s, packed_size, &intact, err) != 0)
+			return -1;
+		why = intact ? NULL : "and its digest does not match";
+	} else if (is_contradicted(head, s->neighbour, s->neighbour_offset) ||
+		   is_contradicted(head, s->source, s->offset + packed_size)) {
 		why = "and the neighbouring chunk does not use it";
+	}
 	if (why == NULL)
 		return -1;
-	found = *err;
 	return bpk_fail(err, BPK_CORRUPT, "%s, %s", found.text, why);
 }

@@ -16,8 +16,8 @@ static int check_cell(const struct bpk_parity *parity, struct bpk_source *archiv
 	struct bpk_span cell = bpk_span(room, bpk_cell_size(s, number));
 	uint8_t digest[BPK_SIDE_DIGEST];
 
-	bpk_parity_read(archive, s->start + number * s->cell, cell);
-	if (bpk_side_sum(bpk_view_of_span(cell), digest, err) != 0)
+	if (bpk_parity_read(archive, s->start + number * s->cell, cell, err) != 0 ||
+	    bpk_side_sum(bpk_view_of_span(cell), digest, err) != 0)
 		return -1;
 	*differs = memcmp(digest, bpk_cell_digest(parity, s, number), sizeof digest) != 0;
 	return 0;

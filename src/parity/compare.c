@@ -50,8 +50,8 @@ static int compare_cells(struct bpk_parity *parity, struct bpk_source *archive,
 		size_t size = bpk_min_u64(PIECE, s->size - at);
 		uint64_t there = offset < scan->size ? scan->size - offset : 0;
 
-		bpk_side_read(parity, archive, offset, bpk_span(room, size));
-		if (compare_piece(parity, s, at / s->cell, bpk_span(room, size), there, scan,
+		if (bpk_side_read(parity, archive, offset, bpk_span(room, size), err) != 0 ||
+		    compare_piece(parity, s, at / s->cell, bpk_span(room, size), there, scan,
 				  err) != 0)
 			return -1;
 	}
@@ -66,9 +66,9 @@ static int compare_side(struct bpk_parity *parity, const struct bpk_segment *s, 
 	for (uint64_t i = 0; i < count; i++) {
 		bool good;
 
-		bpk_side_read(parity, parity->source, s->parity_start + i * s->cell,
-			      bpk_span(room, s->cell));
-		if (!is_good(bpk_view(room, s->cell), bpk_cell_digest(parity, s, s->cells + i),
+		if (bpk_side_read(parity, parity->source, s->parity_start + i * s->cell,
+				  bpk_span(room, s->cell), err) != 0 ||
+		    !is_good(bpk_view(room, s->cell), bpk_cell_digest(parity, s, s->cells + i),
 			     &good, err))
 			return -1;
 		if (good)

@@ -66,15 +66,16 @@ static int init_inverse(const struct heal *h, struct bpk_code *code, struct bpk_
 
 /* Read a cell, with zeros behind the last one's end. A cell that is lost, or behind the end, counts
  * as zeros, which add nothing. */
-static void read_good(const struct heal *h, unsigned row, uint8_t *cell)
+static int read_good(const struct heal *h, unsigned row, uint8_t *cell, struct bpk_err *err)
 {
 	const struct bpk_segment *s = h->segment;
 	uint64_t number = row * s->groups + h->group;
 
 	memset(cell, 0, s->cell);
-	if (number < s->cells && !is_lost(h, row))
-		bpk_side_read(h->parity, h->archive, s->start + number * s->cell,
-			      bpk_span(cell, bpk_cell_size(s, number)));
+	if (number >= s->cells || is_lost(h, row))
+		return 0;
+	return bpk_side_read(h->parity, h->archive, s->start + number * s->cell,
+			     bpk_span(cell, bpk_cell_size(s, number)), err);
 }
 
 static int subtract_good(struct heal *h, struct bpk_err *err)
@@ -84,18 +85,20 @@ static int subtract_good(struct heal *h, struct bpk_err *err)
 	int rc = init_code(h, &code, err);
 
 	for (unsigned j = 0; rc == 0 && j < h->n; j++)
-		bpk_side_read(h->parity, h->parity->source,
-			      bpk_side_offset(s, h->found.good_j[j], h->group),
-			      bpk_span(h->rest[j], s->cell));
+		rc = bpk_side_read(h->parity, h->parity->source,
+				   bpk_side_offset(s, h->found.good_j[j], h->group),
+				   bpk_span(h->rest[j], s->cell), err);
 	for (unsigned row = 0, count; rc == 0 && row < s->k; row += count) {
 		const uint8_t *cells[BPK_CODE_TOGETHER];
 
 		count = (unsigned)bpk_min_size(BPK_CODE_TOGETHER, s->k - row);
-		for (unsigned i = 0; i < count; i++) {
+		for (unsigned i = 0; rc == 0 && i < count; i++) {
 			cells[i] = h->room + i * s->cell;
-			read_good(h, row + i, h->room + i * s->cell);
+			rc = read_good(h, row + i, h->room + i * s->cell, err);
 		}
-		bpk_code_add(&code, &(struct bpk_code_in){ row, count, cells }, h->rest, s->cell);
+		if (rc == 0)
+			bpk_code_add(&code, &(struct bpk_code_in){ row, count, cells }, h->rest,
+				     s->cell);
 	}
 	bpk_code_clear(&code);
 	return rc;

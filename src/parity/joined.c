@@ -32,14 +32,19 @@ static bool is_as_listed(const struct joined *j, const struct bpk_parity_file *f
 static int open_file(struct joined *j, size_t number, struct bpk_err *err)
 {
 	const struct bpk_parity_file *file = &j->files->files[number];
+	struct bpk_err why = { 0 };
 
 	if (j->last == number)
 		return 0;
 	bpk_source_close(j->open);
 	j->open = NULL;
 	j->last = number;
-	if (bpk_dir_source(j->dir, file->name, &j->open, j->lenient ? NULL : err) != 0)
-		return j->lenient ? 0 : -1;
+	if (bpk_dir_source(j->dir, file->name, &j->open, &why) != 0) {
+		if (j->lenient && why.kind != BPK_NO_MEMORY)
+			return 0;
+		j->last = SIZE_MAX;
+		return bpk_fail_as(err, &why);
+	}
 	return j->lenient || is_as_listed(j, file) ? 0 : bpk_fail_changed(err);
 }
 
@@ -58,9 +63,8 @@ static int read_extent(struct joined *j, size_t number, uint64_t at, struct bpk_
 	if (!j->lenient)
 		return bpk_source_need_at(j->open, at, bpk_span(out.data, size), err);
 	if (j->open != NULL)
-		bpk_parity_read(j->open, at, bpk_span(out.data, size));
-	else
-		memset(out.data, 0, size);
+		return bpk_parity_read(j->open, at, bpk_span(out.data, size), err);
+	memset(out.data, 0, size);
 	return 0;
 }
 

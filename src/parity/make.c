@@ -212,9 +212,11 @@ static int copy_segment(struct work *w, const struct bpk_segment *old, struct bp
 	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
 		size_t part = bpk_min_u64(PIECE, size - at);
 
-		bpk_parity_read(from->source, old->parity_start + at, bpk_span(piece.data, part));
-		rc = bpk_draft_write_at(w->draft, s->parity_start + at, bpk_view(piece.data, part),
-					err);
+		rc = bpk_parity_read(from->source, old->parity_start + at,
+				     bpk_span(piece.data, part), err);
+		if (rc == 0)
+			rc = bpk_draft_write_at(w->draft, s->parity_start + at,
+						bpk_view(piece.data, part), err);
 	}
 	bpk_buf_clear(&piece);
 	return rc;

@@ -84,8 +84,10 @@ int bpk_parity_make(struct bpk_source *archive, const struct bpk_parity_files *f
 		    struct bpk_err *err);
 
 /* Read as many of the bytes as are there; the others become zeros. A read that fails counts as
- * bytes that are not there: a medium error is the damage that parity is for. */
-void bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out);
+ * bytes that are not there: a medium error is the damage that parity is for. Fails with
+ * BPK_NO_MEMORY alone. */
+int bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		    struct bpk_err *err);
 
 /* A comparison of an archive with its side file. Caller storage, valid when zeroed; for
  * bpk_parity_scan_clear. */

@@ -30,19 +30,26 @@ int bpk_side_sum(struct bpk_view bytes, uint8_t out[BPK_SIDE_DIGEST], struct bpk
 }
 
 /* Where a large read fails, small ones find the sectors that can be read. */
-void bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out)
+int bpk_parity_read(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		    struct bpk_err *err)
 {
 	enum { SMALL = 4 << 10 };
+	struct bpk_err why = { 0 };
 	size_t got = 0;
+	int rc = 0;
 
-	if (bpk_source_read_at(source, offset, out, &got, NULL) == 0) {
+	if (bpk_source_read_at(source, offset, out, &got, &why) == 0) {
 		memset(out.data + got, 0, out.size - got);
-		return;
+		return 0;
 	}
+	if (why.kind == BPK_NO_MEMORY)
+		return bpk_fail_as(err, &why);
 	memset(out.data, 0, out.size);
-	for (size_t at = 0; out.size > SMALL && at < out.size; at += SMALL)
-		bpk_parity_read(source, offset + at,
-				bpk_span(out.data + at, bpk_min_size(SMALL, out.size - at)));
+	for (size_t at = 0; rc == 0 && out.size > SMALL && at < out.size; at += SMALL)
+		rc = bpk_parity_read(source, offset + at,
+				     bpk_span(out.data + at, bpk_min_size(SMALL, out.size - at)),
+				     err);
+	return rc;
 }
 
 void bpk_parity_on_read(struct bpk_parity *parity, bpk_parity_wait_fn *wait, void *arg)
@@ -51,12 +58,14 @@ void bpk_parity_on_read(struct bpk_parity *parity, bpk_parity_wait_fn *wait, voi
 	parity->wait_arg = arg;
 }
 
-void bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
-		   struct bpk_span out)
+int bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
+		  struct bpk_span out, struct bpk_err *err)
 {
-	bpk_parity_read(source, offset, out);
+	if (bpk_parity_read(source, offset, out, err) != 0)
+		return -1;
 	if (parity->wait != NULL)
 		parity->wait(parity->wait_arg, out.size);
+	return 0;
 }
 
 /* ---- pages ---- */
@@ -85,8 +94,8 @@ static int read_page(struct bpk_parity *parity, uint64_t number, uint64_t offset
 	size_t size = bpk_min_u64(BPK_SIDE_PAYLOAD, parity->tables.size - at);
 	uint8_t page[BPK_SIDE_PAGE], digest[BPK_SIDE_DIGEST];
 
-	bpk_parity_read(parity->source, offset, bpk_span(page, sizeof page));
-	if (sum_page(page, number, digest, err) != 0)
+	if (bpk_parity_read(parity->source, offset, bpk_span(page, sizeof page), err) != 0 ||
+	    sum_page(page, number, digest, err) != 0)
 		return -1;
 	*good = memcmp(digest, page + BPK_SIDE_PAYLOAD, sizeof digest) == 0;
 	if (*good)
@@ -179,8 +188,8 @@ static int read_head(struct bpk_source *source, uint64_t offset, struct head *he
 {
 	uint8_t bytes[BPK_SIDE_HEAD], digest[BPK_DIGEST_MAX];
 
-	bpk_parity_read(source, offset, bpk_span(bytes, sizeof bytes));
-	if (sum_head(bytes, digest, err) != 0)
+	if (bpk_parity_read(source, offset, bpk_span(bytes, sizeof bytes), err) != 0 ||
+	    sum_head(bytes, digest, err) != 0)
 		return -1;
 	*good = memcmp(bytes, magic, MAGIC) == 0 &&
 		memcmp(bytes + AT_SUM, digest, BPK_SIDE_HEAD - AT_SUM) == 0;
@@ -319,6 +328,7 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 	uint8_t first[MAGIC], last[MAGIC];
 	struct stat found;
 	uint64_t size;
+	int rc;
 
 	*ours = false;
 	*there = lstat(path, &found) == 0;
@@ -331,12 +341,13 @@ int bpk_parity_look(const char *path, bool *there, bool *ours, struct bpk_err *e
 	if (open_regular(path, &source, err) != 0)
 		return -1;
 	size = bpk_source_size(source);
-	bpk_parity_read(source, 0, bpk_span(first, MAGIC));
-	bpk_parity_read(source, size < BPK_SIDE_HEAD ? 0 : size - BPK_SIDE_HEAD,
-			bpk_span(last, MAGIC));
-	*ours = memcmp(first, magic, MAGIC) == 0 || memcmp(last, magic, MAGIC) == 0;
+	rc = bpk_parity_read(source, 0, bpk_span(first, MAGIC), err);
+	if (rc == 0)
+		rc = bpk_parity_read(source, size < BPK_SIDE_HEAD ? 0 : size - BPK_SIDE_HEAD,
+				     bpk_span(last, MAGIC), err);
+	*ours = rc == 0 && (memcmp(first, magic, MAGIC) == 0 || memcmp(last, magic, MAGIC) == 0);
 	bpk_source_close(source);
-	return 0;
+	return rc;
 }
 
 int bpk_side_open_source(struct bpk_source *source, struct bpk_parity **parity, struct bpk_err *err)

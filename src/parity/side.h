@@ -59,8 +59,8 @@ struct bpk_parity {
 };
 
 /* bpk_parity_read of cells, of the archive or parity->source, at the caller's pace. */
-void bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
-		   struct bpk_span out);
+int bpk_side_read(const struct bpk_parity *parity, struct bpk_source *source, uint64_t offset,
+		  struct bpk_span out, struct bpk_err *err);
 
 /* Choose cell, groups, k and m of a segment whose size is set, for that share. */
 void bpk_segment_choose(struct bpk_segment *segment, unsigned share);

@@ -170,6 +170,6 @@ reads_in_doubt() {
         quietly bpk repair --reseal "$archive"
         [ "$(snapshot)" = "$before" ]
     done
-    refuses 64 'output goes with --repack alone' bpk repair --reseal -o b "$archive"
-    refuses 64 'only one of --repack, --reseal' bpk repair --reseal --repack "$archive"
+    refuses 64 'output goes with --repack, --apply and --merge alone' bpk repair --reseal -o b "$archive"
+    refuses 64 'only one of --repack, .*--reseal' bpk repair --reseal --repack "$archive"
 }

@@ -186,7 +186,7 @@ let_go() {
         ours() {
             for ((i = 0; i < times; i++)); do
                 until bpk append --wait -q "$archive" more 2>"$err"; do
-                    says 'was changed by another program meanwhile'
+                    says 'was changed by another program meanwhile|changed while it was read'
                 done
             done
         }

@@ -201,6 +201,36 @@ forge() {
     refuses 2 'is of 3500000 bytes, the content has 7000000' bpk sum --tree --recorded two.blp
 }
 
+@test "convert --seal and --identity give an archive both, in any format, and copy its chunks" {
+    data records 3300000 in
+    root=$(bpk sum --tree in)
+    root=${root%% *}
+    bpk pack -q --set 'k={"a":[1,2]}' --checksum sha256 -o in.blp in
+    bpk pack -q --set k=1 --dtype f4 --shape 11,75000 --chunk-shape 4,40000 -o in.b2nd in
+    bpk pack -q --set k=1 -o in.b2s in
+    bpk pack -q --set k=1 -o in.blpd in
+    for from in in.blp in.b2nd in.b2s in.blpd; do
+        for to in out.blp out.b2frame out.b2s out.blpd out.b2nd; do
+            rm -rf out.*
+            ends 0 bpk convert -v --seal --identity $from $to
+            [[ $from$to != in.b2sout.b2frame ]] || says 'chunks are copied'
+            bpk verify -q --identity --min-generation 1 $to
+            [ "$(bpk sum --tree --recorded $to | cut -d' ' -f1)" = "$root" ]
+            [ "$(bpk meta get $to k | tr -d " ")" = "$(bpk meta get $from k | tr -d " ")" ]
+            bpk cat $to | cmp - in
+        done
+    done
+    bpk pack -q -f --set k=1 -o in.blp in
+    ends 0 bpk convert -v --seal -o sealed.blp in.blp
+    says 'chunks are copied'
+    bpk info --json sealed.blp | grep -q '"checksum":"sha256"'
+    quietly bpk verify --min-generation 1 sealed.blp
+    refuses 2 'records no identity$' bpk verify --identity sealed.blp
+    notes 'left out of the result; --seal makes a new one' bpk convert --identity sealed.blp new.blp
+    refuses 64 'a pipe, and --identity reads a file twice' bash -c 'cat in.blp | "$BPK" convert --identity - x.blp'
+    ends 64 bpk convert --identity --lossy --filter trunc:8,shuffle -t 4 in.b2s x.b2s
+}
+
 @test "verify reads an archive once for its chunks and its identity" {
     need_strace
     data field-f32 3000000 raw

@@ -124,6 +124,27 @@ reads() {
     done
 }
 
+# NAME: the command that the last message advised, run by a shell, removes the bytes behind m.
+cuts() {
+    local command
+    command=$(grep -o 'truncate -s .* removes' "$err") || die "no command: $(cat "$err")"
+    bash -c "${command% removes}"
+    cmp -- good "$1"
+    quietly bpk append -- "$1" a
+}
+
+@test "the command that a message advises can be pasted, whatever the name of the file" {
+    data records 5000 a
+    bpk pack -q -c a >good
+    mkdir 'p 0'
+    for name in "p 0/it's-10%.f64.blp" -x.blp '$(touch oops)&.blp' $'new\nline\xff1.blp' '#~.blp'; do
+        { cat good && echo hello; } >"./$name"
+        ends 1 bpk append -- "$name" a
+        cuts "$name"
+    done
+    [ ! -e oops ]
+}
+
 @test "members: no change destroys what lies behind the end; zeros alone may go" {
     data records 50000 a
     for kind in $kinds; do
@@ -331,7 +352,7 @@ reads() {
             status=0
             bpk $command "$archive" >"$out" 2>"$err" || status=$?
             [ "$status" -eq 3 ] || die "$format: $command: status $status" "$(cat "$err")"
-            says 'bpk repair --in-place, or the next append, removes them'
+            says 'bpk repair --in-place FILE, or the next append, removes them'
         done
         bpk repair -v --in-place "$archive" 2>"$err"
         says 'what was pending is settled'

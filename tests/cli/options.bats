@@ -225,6 +225,49 @@ load lib
     bpk info a.blp 0<&- >"$out"
 }
 
+# A result must never get the number of a descriptor that messages go to.
+@test "every command works with any of descriptors 0 to 2 closed, and makes the same files" {
+    local command closed status expected
+    while read -r command; do
+        for closed in '' '0<&-' '1>&-' '2>&-' '0<&- 1>&-' '0<&- 2>&-' '1>&- 2>&-' '0<&- 1>&- 2>&-'; do
+            rm -rf ./*
+            data records 9000 a
+            touch -d '2001-01-01' a
+            cp -p a b
+            bpk pack -q -T 1 -z 4K a
+            bpk pack -q -T 1 -z 4K -F chunked -o d.blpd a
+            status=0
+            eval "\"\$BPK\" $command </dev/null >\"\$out\" 2>\"\$err\" $closed" || status=$?
+            if [ -z "$closed" ]; then
+                [ "$status" -eq 0 ] || die "$command: $(cat "$err")"
+                expected=$(find . -type f -exec sha256sum {} + | sort)
+            fi
+            # what cannot be printed is an error
+            case $status-$closed in 0-* | 1-*1*) ;; *) die "$command $closed: status $status" ;; esac
+            [ "$(find . -type f -exec sha256sum {} + | sort)" = "$expected" ] || die "$command $closed: other files"
+        done
+    done <<'END'
+pack -o x.blp a
+pack -f -F chunked -o d.blpd b
+unpack -o x a.blp
+convert a.blp x.b2frame
+convert -F chunked a.blp x.blpd
+append a.blp b
+append d.blpd b
+write --at 0 a.blp b
+truncate --bytes 5000 a.blp
+meta set a.blp k=1
+parity a.blp
+tar --date 1 -o x.tar d.blpd
+verify -v a.blp
+info -v a.blp
+cat a.blp
+cmp a a.blp
+sum a.blp
+ls a.blp
+END
+}
+
 @test "-q keeps notices away, not errors" {
     data text 5000 a
     cat a | bpk pack 2>"$err" | cat >x.blp
@@ -279,4 +322,19 @@ load lib
     BPK_OPTIONS='-T x' refuses 64 "BPK_OPTIONS: -T: 'x' is not a number" bpk pack -f a
     BPK_OPTIONS='-12' refuses 64 "BPK_OPTIONS: levels go from -0 to -9" bpk pack -f a
     unset BPK_OPTIONS
+}
+
+@test "words of like programs for healing, sealing and sums are answered with those of bpk" {
+    for pair in 'heal verify --heal' 'fsck verify' 'sign seal --sign' 'salvage repair' 'recover repair' \
+        'merge repair --merge' 'hash sum' 'prove cat --prove'; do
+        refuses 64 "unknown command '${pair%% *}', use 'bpk ${pair#* }'$" bpk "${pair%% *}" f
+    done
+    refuses 64 '--repair; --heal restores' bpk verify --repair f
+    refuses 64 "--check; 'bpk verify FILE'" bpk parity --check f
+    refuses 64 "ARCHIVE stands before P%$" bpk parity 5% f
+    refuses 64 '-b; every FILE is read as binary' bpk sum -b f
+    refuses 64 '--tag; lines have the form of sha256sum' bpk sum --tag f
+    refuses 64 "--verify; --check SIGNERS" bpk seal --verify f
+    echo x >"it's"
+    refuses 64 "to pack a file: bpk pack 'it'.''s'$" bpk "it's"
 }

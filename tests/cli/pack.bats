@@ -33,6 +33,65 @@ load lib
     [ "$(stat -c %a a.blp)" = 755 ]
 }
 
+# The mode of a file, after what.
+has_mode() { # WANTED PATH
+    [ "$(stat -c %a "$2")" = "$(printf %o "$1")" ] || die "$2: $(stat -c %a "$2"), not $(printf %o "$1"): $what"
+}
+
+@test "results have the mode of their input less the umask, new ones and those that replace others" {
+    local what mode mask given
+    data records 3000 a
+    for mask in 0 022 027 077; do
+        for mode in 400 444 600 640 644 666 755 4755; do
+            what="umask $mask, input $mode"
+            given=$((0$mode & 0777 & ~0$mask))
+            umask 022
+            rm -f ./*.*
+            for name in old.blp old.raw old.b2frame; do
+                echo old >$name
+                chmod 666 $name
+            done
+            chmod $mode a
+            umask $mask
+            bpk pack -q a
+            bpk pack -q -f -o old.blp a
+            chmod $mode a.blp
+            bpk unpack -q -o new.raw a.blp
+            bpk unpack -q -f -o old.raw a.blp
+            bpk convert -q -f a.blp old.b2frame
+            for name in old.blp new.raw old.raw old.b2frame; do has_mode $given $name; done
+            bpk pack -q -o pipe.blp - <a
+            bpk unpack -q -f -o old.raw - <a.blp
+            for name in pipe.blp old.raw; do has_mode $((0666 & ~0$mask)) $name; done
+        done
+    done
+    umask 022
+}
+
+@test "no draft is wider than its input at any call" {
+    need_nth
+    data records 20000 private
+    chmod 600 private
+    umask 0
+    bpk pack -q -z 8K private
+    for what in "pack -o new.blp private" "pack -f -o a.blp private" "unpack -f -o a.blp private.blp" \
+        "convert -f private.blp a.blp" "pack -F b2sparse -o new.b2s private" "pack -F chunked -o new.blpd private"; do
+        for ((n = 1; ; n++)); do
+            rm -rf new* a.blp .[!.]*
+            echo old >a.blp
+            chmod 600 a.blp
+            status=0
+            # shellcheck disable=SC2086 # words
+            "$nth" -n $n -a after "$BPK" $what -q -T 1 >"$out" 2>&1 || status=$?
+            [ -z "$(find . ! -type d -size +0 -perm /077 -print -quit)" ] ||
+                die "$what, killed after call $n:" "$(ls -lAR)"
+            [ $status -ne 0 ] || break
+        done
+        [ $n -gt 5 ] || die "$what: $n calls"
+    done
+    umask 022
+}
+
 @test "pack -o, -O and -c choose where the archive goes" {
     data mesh-i32 100000 a
     mkdir sub
@@ -231,6 +290,20 @@ load lib
             cat $file | bpk pack $options -T 8 2>/dev/null | cat >8.blp
             same 1.blp 8.blp
         done
+    done
+}
+
+@test "every number of threads from 1 to 16 gives equal bytes, packed and unpacked" {
+    data records 700000 a
+    for format in blp b2frame b2sparse chunked; do
+        bpk pack -F $format -z 32K -T 1 -o one a
+        for ((threads = 2; threads <= 16; threads++)); do
+            bpk pack -F $format -z 32K -T $threads -o other a
+            diff -r -x .lock one other || die "$format, $threads threads"
+            bpk cat -T $threads one | cmp - a
+            rm -r other
+        done
+        rm -r one
     done
 }
 

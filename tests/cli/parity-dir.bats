@@ -198,7 +198,7 @@ current() {
         cp -pr a bad
         for change in 'append -q a part' 'meta set a key=value'; do
             ends 3 bpk $change
-            says 'a: is damaged, and parity restores it: bpk verify --heal first'
+            says 'a: is damaged, and parity restores it: bpk verify --heal a first'
         done
         diff -r -x .lock a bad
         same a.bpp old.bpp
@@ -237,11 +237,11 @@ current() {
     protected a chunked
     rm -r a
     bpk pack -q -o a raw -F blp
-    refuses 3 'a.bpp: is parity of a directory, not of a file; bpk parity renews it' bpk verify a
+    refuses 3 'a.bpp: is parity of a directory, not of a file; bpk parity a renews it' bpk verify a
     quietly bpk parity a
     rm a
     cp -a good a
-    refuses 3 'a.bpp: is parity of a file, not of a directory; bpk parity renews it' bpk verify a
+    refuses 3 'a.bpp: is parity of a file, not of a directory; bpk parity a renews it' bpk verify a
     rm a/data/__3__.bin
     ends 2 bpk verify --heal a
 }

@@ -69,7 +69,7 @@ packed() {
     packed a.blp 1000
     echo mine >a.blp.bpp
     refuses 1 'a.blp.bpp: exists, and is no parity file; --force replaces it' bpk parity a.blp
-    refuses 3 'bpk parity --force replaces it' bpk verify a.blp
+    refuses 3 'bpk parity --force a.blp replaces it' bpk verify a.blp
     [ "$(cat a.blp.bpp)" = mine ]
     quietly bpk parity --force a.blp
     ln -s /dev/null b && mv b a.blp.bpp
@@ -153,7 +153,7 @@ protected() {
     ! grep -q 'another time' "$err"
     touch a.blp
     ends 0 bpk verify -v a.blp
-    says 'a.blp: parity is of another time of change; bpk parity renews it'
+    says 'a.blp: parity is of another time of change; bpk parity a.blp renews it'
 }
 
 @test "damage beyond the share is refused, with the bytes that are lost" {
@@ -193,7 +193,7 @@ protected() {
     bpk pack -q -o other.blp other
     cp other.blp a.blp
     cp -p a.blp newer
-    refuses 3 'is whole, but its parity is stale: [0-9]+ of [0-9]+ cells differ; bpk parity renews it' bpk verify a.blp
+    refuses 3 'is whole, but its parity is stale: [0-9]+ of [0-9]+ cells differ; bpk parity a.blp renews it' bpk verify a.blp
     refuses 3 'stale' bpk verify --heal a.blp
     quietly bpk repair --apply -o out a.blp
     [ ! -e out ]
@@ -221,7 +221,7 @@ protected() {
 @test "an unusable parity file is no damage of the archive" {
     protected a.blp 100000
     head -c 300 a.blp.bpp >x && mv x a.blp.bpp
-    refuses 3 'a.blp.bpp: both copies .* bpk parity renews it' bpk verify a.blp
+    refuses 3 'a.blp.bpp: both copies .* bpk parity a.blp renews it' bpk verify a.blp
     rot a.blp 50000 1
     ends 2 bpk verify a.blp
     says 'both copies'
@@ -473,7 +473,7 @@ current() {
     bpk pack -q -f --parity 5% -z 20000 -o a.blp raw
     rot a.blp 9000 1
     cp -p a.blp bad
-    refuses 3 'a.blp: is damaged, and parity restores it: bpk verify --heal first' \
+    refuses 3 'a.blp: is damaged, and parity restores it: bpk verify --heal a.blp first' \
         bpk append -q a.blp part
     same a.blp bad
     [ -z "$(find . -name '.*' ! -name .)" ]
@@ -488,7 +488,7 @@ keeps_cure() {
     shift
     cp -pr "$name" bad
     cp "$name.bpp" old
-    refuses 3 "$name: is damaged, and parity restores it: bpk verify --heal first" "$@"
+    refuses 3 "$name: is damaged, and parity restores it: bpk verify --heal $name first" "$@"
     diff -r "$name" bad
     same "$name.bpp" old
     ends 0 bpk verify --heal "$name"
@@ -522,7 +522,7 @@ restores_unwritten() {
     cp -p "$1" bad
     refuses 3 "$1: no checksum fails, but 1 of [0-9]+ cells differ .* not written since; parity restores" \
         bpk verify "$1"
-    refuses 3 "$1: is damaged, .* bpk verify --heal first; --force" bpk parity "$1"
+    refuses 3 "$1: is damaged, .* bpk verify --heal $1 first; --force" bpk parity "$1"
     same "$1" bad
     ends 0 bpk repair --apply -f -o out "$1"
     same out good
@@ -705,5 +705,163 @@ END
             bpk verify --heal $name 2>"$err"
             cmp $name new.${name#x.}
         done
+    done
+}
+
+@test "pack --update --parity makes the parity that archives lack, or that is of another state" {
+    mkdir in
+    data records 3000 in/a
+    data records 5000 in/b
+    for format in blp b2sparse chunked; do
+        pack() { bpk pack -r --update -F $format "$@" -O out in; }
+        quietly pack -q
+        quietly pack -q
+        [ "$(find out -name '*.bpp')" = "" ]
+        # as after a kill between an archive and its parity
+        quietly pack -q --parity 100
+        [ "$(find out -name '*.bpp' | wc -l)" -eq 2 ]
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        touch -d 2030-01-01 $(find out -type f ! -name '*.bpp' | grep b)
+        echo junk | dd of="$(ls -d out/a*.bpp)" conv=notrunc status=none
+        bpk pack --help >/dev/null
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -ge 1 ] || die "$(cat "$err")"
+        quietly bpk verify -r out
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
+        rm -r out
+    done
+}
+
+@test "pack --update --parity gives damage no parity" {
+    mkdir in
+    data records 3000 in/a
+    bpk pack -q -r -O out in
+    touch -r out/a.blp time
+    printf XXXX | dd of=out/a.blp bs=1 seek=400 conv=notrunc status=none
+    touch -r time out/a.blp
+    ends 2 bpk pack -q -r --update --parity 100 -O out in
+    [ ! -e out/a.blp.bpp ]
+}
+
+@test "verify --parity demands parity that heals in place; --json tells of it" {
+    need_python
+    word() { json line 'x["parity"], x["repairable"], x["status"]'; }
+    found() { bpk verify --json "$1" >line; [ "$(word)" = "$2" ] || die "$1" "$(cat line)"; }
+    data records 20000 a
+    for format in blp b2frame b2sparse chunked; do
+        name=a.$format
+        bpk pack -q -F $format --parity 20 -o $name a
+        quietly bpk verify --parity $name
+        found $name "('current', None, 0)"
+        bpk info --json $name >line
+        [ "$(json line 'x["parity"]')" = current ]
+        mv $name.bpp away
+        found $name '(None, None, 0)'
+        ends 2 bpk verify --parity $name
+        says "^bpk: $name: has no parity$"
+        mv away $name.bpp
+        find $name -type f -exec touch {} +
+        found $name "('stale', None, 0)"
+        [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity renews it']" ]
+        ends 2 bpk verify -r --parity $name
+        says "^bpk: $name: its parity is of another state, or damaged; bpk parity renews it$"
+        bpk parity $name
+        quietly bpk verify --parity $name
+        size=$(stat -c %s $name.bpp)
+        printf XXXXXXXX | dd of=$name.bpp bs=1 seek=$((size / 2)) conv=notrunc status=none
+        bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
+        [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        echo XXXX >$name.bpp
+        bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
+        [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        rm -r $name $name.bpp
+    done
+    "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" line
+    # small archives beside each other, too
+    mkdir d
+    for name in d/1 d/2 d/3; do bpk pack -q -o $name.blp a; done
+    bpk parity d/1.blp
+    ends 2 bpk verify -T 4 -r --parity d
+    [ "$(grep -c 'has no parity$' "$err")" -eq 2 ]
+}
+
+@test "verify --json names each cause of status 3" {
+    need_python
+    word() { bpk verify --json a.blp >line 2>"$err" || :; json line 'x["repairable"], x["parity"], x["status"]'; }
+    is() { [ "$(word)" = "$1" ] || die "$1" "$(cat line)"; }
+    protected a.blp 100000
+    rot a.blp 50000 1
+    is "('healable', 'current', 3)"
+    bpk verify --json --heal a.blp >line
+    [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "(None, 'current', 0)" ] || die "$(cat line)"
+    rot a.blp 50000 1
+    touch a.blp
+    is "('restorable', 'stale', 3)"
+    cp -p good a.blp
+    data text 5000 other
+    bpk pack -q -o a.blp -f other
+    cp a.blp other.blp
+    rm a.blp*
+    protected a.blp 100000
+    cp other.blp a.blp
+    is "('parity-stale', 'stale', 3)"
+    rm a.blp.bpp
+    cp good a.blp
+    printf XXXX >>a.blp
+    is '(None, None, 2)'
+}
+
+@test "every command that a verdict advises has the file's name, quoted for a shell" {
+    data field-f64 100000 raw
+    bpk pack -q -z 8K -o 'a b.blp' raw
+    bpk parity -q 'a b.blp' 20
+    cp -p 'a b.blp' whole
+    printf 'damaged' | dd of='a b.blp' bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole 'a b.blp'
+    refuses 3 "bpk verify --heal 'a b.blp' in place, bpk repair --apply -o OUT 'a b.blp' into" bpk verify 'a b.blp'
+    rm 'a b.blp.bpp'
+    ends 2 bpk verify 'a b.blp'
+    says "; bpk unpack --fill zero 'a b.blp' saves all other data$"
+    { cat whole && echo more; } >'a b.blp'
+    bpk parity -q --force 'a b.blp' || true
+    head -c 100 whole >'a b.blp'
+    ends 2 bpk verify 'a b.blp'
+    says "; bpk repair 'a b.blp' shows which data are left$"
+}
+
+@test "repair --apply --fill fills nothing that parity restores, and is named where parity is too weak" {
+    data noise 200000 raw
+    bpk pack -q -z 4K -o a.blp raw
+    bpk parity -q a.blp 5
+    cp -p a.blp whole
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    refuses 3 'bpk verify --heal a.blp in place' bpk repair --apply --fill zero -o out.blp a.blp
+    head -c 60000 /dev/urandom | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    ends 2 bpk repair --apply -o out.blp a.blp
+    says 'parity cannot restore .* damaged cells; --fill zero or skip writes the chunks that are intact$'
+    [ ! -e out.blp ]
+    ends 2 bpk repair --apply --fill zero -o out.blp a.blp
+    quietly bpk verify out.blp
+}
+
+@test "damage with a parity file beside it is answered with that by every command that reads" {
+    data noise 100000 raw
+    bpk pack -q -z 4K -o a.blp raw
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    refuses 2 '; bpk unpack --fill zero a.blp saves all other data$' bpk unpack -o out a.blp
+    refuses 2 '; it has no parity file; bpk unpack --fill zero a.blp saves all other data$' bpk verify --heal a.blp
+    bpk pack -q -f -z 4K -o a.blp raw
+    bpk parity -q a.blp 20
+    cp -p a.blp whole
+    printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
+    touch -r whole a.blp
+    for command in 'unpack -o out a.blp' 'cat a.blp' 'cmp a.blp raw' 'sum a.blp' 'convert a.blp b.b2s'; do
+        # shellcheck disable=SC2086
+        ends 2 bpk $command
+        says 'a.blp: .*; bpk verify a.blp shows whether its parity file restores it$'
     done
 }

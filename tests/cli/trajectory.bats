@@ -153,7 +153,7 @@ f.seek(at + 3 * 32 + 16); f.write(struct.pack("<Q", to + 8))'
 f = open("t.gsd", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
 f.seek(at + 6 * 32); f.write(struct.pack("<QQ", 3, 1))'
     cp t.gsd torn
-    refuses 2 "frame 3 is torn: entry 6 of the index is written in part; bpk truncate --frames 3 cuts it off" \
+    refuses 2 "frame 3 is torn: entry 6 of the index is written in part; bpk truncate --frames 3 FILE cuts it off" \
         bpk verify t.gsd
     refuses 2 "written in part" bpk append t.gsd x=x.npy
     bpk verify --json t.gsd >record 2>/dev/null && return 1

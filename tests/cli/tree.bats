@@ -330,6 +330,22 @@ shares() {
     bpk verify -r --shard 1/2 f && bpk verify -r --shard 2/2 f
 }
 
+@test "verify --at-least counts archives of which hardly anything is left" {
+    mkdir d
+    data records 5000 d/a
+    bpk pack -q --rm d/a
+    for size in 0 1 10 1000; do
+        head -c "$size" d/a.blp >d/$size.blp
+    done
+    head -c 3000 /dev/zero >d/zeros.blp
+    rm d/a.blp
+    ends 2 bpk verify -q -r --at-least 5 d
+    ends 2 bpk verify -q -r --at-least 6 d
+    says '^bpk: 5 archives were found, --at-least asks for 6$'
+    ends 1 bpk verify -q --at-least 1 d/none.blp
+    says '^bpk: 0 archives were found'
+}
+
 @test "verify -r: raw data that look like the head of a tar are passed over" {
     make_tree
     bpk pack -r -O e d

@@ -13,7 +13,7 @@ tree() { # N
 }
 
 # "KIND PATH" of each line of the state.
-kinds() { sed -n '/^\(good\|bad\|new\|changed\|other\) /s/ .* / /p' "${1:-state}"; }
+kinds() { sed -n '/^\(good\|bad\|never\|new\|changed\|other\) /s/ .* / /p' "${1:-state}"; }
 
 # Make the checks of the state older by SECONDS, and give it its CRC.
 age() { # SECONDS [PATH]
@@ -23,7 +23,7 @@ lines = open("state", "rb").read().splitlines()[:-1]
 ns = int(sys.argv[1]) * 10 ** 9
 for i, line in enumerate(lines[1:], 1):
     kind, good, last, rest = line.split(b" ", 3)
-    if sys.argv[2].encode() in rest:
+    if sys.argv[2].encode() in rest.split(b" ")[-1]:
         lines[i] = b"%s %d %d %s" % (kind, int(good) - ns, int(last) - ns, rest)
 text = b"\n".join(lines) + b"\n"
 open("state", "wb").write(text + b"end %d %08x\n" % (len(lines) - 1, zlib.crc32(text)))
@@ -92,6 +92,15 @@ END
         wait
         [ "$(sed -n 's/^\(..\): ok.*/\1/p' "$out")" = $next ] || die "$next" "$(cat "$out")"
     done
+}
+
+# BPK_ROTA=N: so many archives; 100000 take five minutes.
+@test "verify --state: no archive has its second turn before all had one, whatever ends the runs" {
+    need_python
+    data noise 250 a
+    bpk pack -q a
+    "$python" "$tests/lib/rota.py" a.blp "${BPK_ROTA:-120}" >"$out" || die "$(cat "$out")"
+    echo "# $(cat "$out")" >&3
 }
 
 @test "verify --state: an archive that is gone is reported once" {
@@ -221,12 +230,12 @@ END
         sed "$change" good >state
         cp state was
         cmp -s state good && die "no change: $change"
-        refuses 1 '^bpk: state: is (damaged|not a state)' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged|not a state).*; remove it to begin anew$' bpk verify -r --state state d
         cmp state was
     done
     for size in 0 1 18 19 20 100; do
         head -c $size good >state
-        refuses 1 '^bpk: state: is (damaged|not a state)' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged|not a state).*; remove it to begin anew$' bpk verify -r --state state d
     done
     rm state
     mkdir state
@@ -286,4 +295,63 @@ END
     ends 0 bpk verify -r -v --since 2 d
     grep -q '^d/003.blp: ok' "$out" && grep -q '^d/e/x.blpd: ok' "$out"
     ! grep -q '^d/002.blp: ok' "$out" || die "$(cat "$out")"
+}
+
+@test "verify --state: a directory that lost the file by which it is known is checked once, by its own name" {
+    need_python
+    mkdir d
+    data records 5000 a
+    for name in a a.b2s a.chunked; do
+        format=b2sparse
+        [ $name != a.chunked ] || format=chunked
+        bpk pack -q --parity 100 -F $format -o d/$name a
+        quietly bpk verify -r --state state d
+        rm -r d/$name/chunks.b2frame d/$name/meta 2>/dev/null || :
+        ends 3 bpk verify -r --state state d
+        [ "$(grep -c . "$err")" -eq 1 ] || die "$(cat "$err")"
+        says "^bpk: d/$name: .*parity restores all of it"
+        [ "$(kinds | grep bad)" = "bad d/$name" ] || die "$(cat state)"
+        ends 0 bpk verify -r --heal --state state d
+        quietly bpk verify -r --state state d
+        # as states were that took the parity file for the archive
+        sed -i "/^end/d;s/^other\(.*bpp\)/bad\1/" state
+        "$python" -c 'import sys, zlib; t = open("state", "rb").read(); open("state", "ab").write(b"end %d %08x\n" % (t.count(b"\n") - 1, zlib.crc32(t)))'
+        quietly bpk verify -r --state state d
+        [ "$(kinds | grep -c bad)" -eq 0 ] || die "$(cat state)"
+        rm -r d/$name d/$name.bpp state
+    done
+}
+
+@test "verify --state: parity files are no archives, and all old archives are found" {
+    need_python
+    tree 3
+    for i in 1 2 3; do bpk parity d/00$i.blp; done
+    mkfifo d/wait.blp
+    sum() { json line 'x["narchives"], x["nunchecked"], x["nbad"], x["oldest_check"] // 86400, sorted(o["path"] for o in x["old"])'; }
+    quietly bpk verify -q --max-time 1 --state state d/001.blp
+    # the first turn takes longer than the time: nothing else is looked at
+    (sleep 1.1; timeout 20 cat a.blp >d/wait.blp) 3>&- &
+    bpk verify --json --state state --max-time 1 d/wait.blp d/00*.bpp d/00*.blp | tail -n 1 >line
+    wait
+    [ "$(json line 'x["narchives"]')" = 4 ] || die "$(cat line)"
+    rm d/wait.blp state
+    bpk verify -r --json --state state --max-age 31d d | tail -n 1 >line
+    [ "$(json line 'x["narchives"], x["nunchecked"], x["old"]')" = '(3, 0, [])' ] || die "$(cat line)"
+    age $((40 * 86400))
+    age $((10 * 86400)) 003.blp
+    for i in 1 2 3; do printf XXXX | dd of=d/00$i.blp bs=1 seek=400 conv=notrunc status=none; touch d/00$i.blp; rm d/00$i.blp.bpp; done
+    ends 2 bpk verify -q -r --state state --max-age 31d d
+    says '^bpk: d/003.blp: had no good check for 50 days, --max-age allows 31 days; nor had 2 others$'
+    ends 2 bpk verify -v -r --state state --max-age 31d d
+    [ "$(grep -c 'had no good check for .0 days, --max-age allows 31 days$' "$err")" -eq 3 ] || die "$(cat "$err")"
+    ends 2 bpk verify --json -r --state state --max-age 31d d
+    tail -n 1 "$out" >line
+    [ "$(sum)" = "(3, 0, 3, 50, ['d/001.blp', 'd/002.blp', 'd/003.blp'])" ] || die "$(cat line)"
+    "$python" "$tests/lib/json_lines.py" "$tests/../man/bpk-json.schema.json" line
+    rm state
+    ends 2 bpk verify --json -r --state state d
+    tail -n 1 "$out" >line
+    [ "$(json line 'x["nbad"], x["oldest_check"]')" = '(3, None)' ] || die "$(cat line)"
+    ends 2 bpk verify -v -r --state state d
+    grep -q '^state: .* 3 are bad, and none had a good check$' "$out"
 }

@@ -118,6 +118,8 @@ END
     done
     [ -e .a.blp.bpkj ]
     refuses 3 '^bpk: a.blp: .* pending' bpk verify a.blp
+    ends 3 bpk verify --json a.blp
+    grep -q '"repairable":"pending"' "$out"
     [ -e .a.blp.bpkj ]
     bpk verify --json a.blp 2>"$err" | grep -q '"status":3,'
     bpk cat -q a.blp | cmp - a
@@ -255,7 +257,7 @@ passed_is_named() {
     printf X | dd of=a.blp bs=1 seek=$((size - 1000)) conv=notrunc status=none
     cp a.blp b.blp
     ends 2 bpk verify a.blp b.blp
-    [ "$(grep -c '; bpk unpack --fill zero saves all other data$' "$err")" -eq 1 ] || die "$(cat "$err")"
+    [ "$(grep -c '; bpk unpack --fill zero [^ ]* saves all other data$' "$err")" -eq 1 ] || die "$(cat "$err")"
     ends 2 bpk verify -q a.blp
     ! grep -q 'keep-broken' "$err"
     # nothing of it can be unpacked
@@ -400,4 +402,22 @@ spoil() { # FILE OFFSET SIZE
     echo something >>g.gsd
     ends 0 bpk verify -v g.gsd
     grep -q '^g.gsd: 10 bytes hold nothing' "$out"
+}
+
+@test "a lost beginning, index or folder is answered with repair, which finds the chunks" {
+    data noise 100000 raw
+    for suffix in blp b2frame; do
+        bpk pack -q -z 8K -o x.$suffix raw
+        printf 'xxxxxxxxxxxxxxxx' | dd of=x.$suffix bs=1 conv=notrunc status=none
+        refuses 2 "does not begin .*; bpk repair x.$suffix shows which data are left\$" bpk verify x.$suffix
+    done
+    bpk pack -q -z 8K -o x.b2s raw
+    rm x.b2s/chunks.b2frame
+    bpk pack -q -z 8K -o x.blpd raw
+    rm -r x.blpd/meta
+    for archive in x.b2s x.blpd; do
+        refuses 2 "; bpk repair $archive shows which data are left\$" bpk verify $archive
+        ends 2 bpk repair $archive
+        grep -q 'raw bytes 0:100000 are intact' "$out"
+    done
 }

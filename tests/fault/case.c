@@ -32,10 +32,11 @@ static struct source {
 	struct content content;
 	struct stat stat;
 } sources[] = {
-	{ .name = "a", .mode = 0640 },
-	{ .name = "b.blp", .mode = 0644 },
-	{ .name = "b.b2frame", .mode = 0644 },
-	{ .name = "c.tar", .mode = 0644 },
+	{ .name = "a", .mode = 0640 },         { .name = "b.blp", .mode = 0644 },
+	{ .name = "b.b2frame", .mode = 0644 }, { .name = "c.tar", .mode = 0644 },
+	{ .name = "s.blp", .mode = 0644 },     { .name = "s.b2frame", .mode = 0644 },
+	{ .name = "s.blp.bpp", .mode = 0644 }, { .name = "d.blp", .mode = 0644 },
+	{ .name = "d.b2frame", .mode = 0644 },
 };
 enum { NSOURCES = sizeof sources / sizeof sources[0] };
 
@@ -253,6 +254,17 @@ static bool run_source(const struct row *row, struct source *source)
 	       stat(source->name, &source->stat) == 0;
 }
 
+/* Damage the copy of a source in its middle, which is in a chunk. */
+static void make_damaged(struct source *source, const struct source *original)
+{
+	const size_t middle = original->content.size / 2;
+
+	source->content = original->content;
+	for (size_t i = 0; i < 8; i++)
+		source->content.bytes[middle + i] ^= 0x55;
+	make_source(source);
+}
+
 bool case_begin(const char *tools)
 {
 	static const struct row makers[] = {
@@ -261,16 +273,26 @@ bool case_begin(const char *tools)
 		{ .args = { "pack", "-z", "8K", "-t", "4", "-o", "b.b2frame", "a" },
 		  .target = "b.b2frame" },
 		{ .args = { "tar", "--raw", "-o", "c.tar", "b.blp" }, .target = "c.tar" },
+		{ .args = { "pack", "-z", "8K", "-t", "4", "--seal", "--identity", "-o", "s.blp",
+			    "a" },
+		  .target = "s.blp" },
+		{ .args = { "pack", "-z", "8K", "-t", "4", "--seal", "--identity", "-o",
+			    "s.b2frame", "a" },
+		  .target = "s.b2frame" },
+		{ .args = { "parity", "s.blp" }, .target = "s.blp.bpp" },
 	};
+	enum { NMADE = 1 + sizeof makers / sizeof makers[0] };
 
 	snprintf(careless_program, sizeof careless_program, "%s/careless", tools);
 	if (!enter_folder())
 		return false;
 	make_raw();
 	make_source(&sources[0]);
-	for (size_t i = 1; i < NSOURCES; i++)
+	for (size_t i = 1; i < NMADE; i++)
 		if (!run_source(&makers[i - 1], &sources[i]))
 			return false;
+	make_damaged(&sources[NMADE], &sources[NMADE - 3]);
+	make_damaged(&sources[NMADE + 1], &sources[NMADE - 2]);
 	return true;
 }
 

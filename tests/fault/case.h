@@ -12,8 +12,9 @@ enum where {
 	TO_STDOUT, /* standard output, a file */
 };
 
-/* One command, fixed. The folder holds a (raw), b.blp and b.b2frame (packed) and c.tar (a as its
- * member b). */
+/* One command, fixed. The folder holds a (raw), b.blp and b.b2frame (packed), c.tar (a as its
+ * member b), s.blp and s.b2frame (packed, sealed, with an identity), s.blp.bpp (parity of s.blp)
+ * and d.blp and d.b2frame (copies of those with a damaged chunk). */
 struct row {
 	const char *name;
 	const char *args[12]; /* arguments without the program's name; force goes after the first */
@@ -26,8 +27,10 @@ struct row {
 	bool removes; /* it removes a after its result was kept */
 	bool prints;  /* it prints lines through stdio, not data */
 	bool threads; /* the order of its calls depends on timing */
-	/* it uses libarchive, which may end or crash by itself when memory is missing */
-	bool libarchive;
+	bool damaged; /* its input is damaged, which it reports ... */
+	int status;   /* ... with this status */
+	/* a read that fails may be damage, which parity or another copy restores */
+	bool spare;
 	bool careless; /* the careless program replaces bpk */
 };
 

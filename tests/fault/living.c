@@ -198,7 +198,8 @@ static const char *judge_both(const struct row *row)
 				     " else [ -s ../why ] && [ $s -le 3 ] && cmp -n $(wc -c "
 				     "<../one) ../one ../got; fi; }";
 
-	if (row_is_raw_gsd(row->result) || row->is_tar || strcmp(row->result, row->archive) != 0)
+	if (row_is_raw_gsd(row->result) || row->is_tar || row->parity ||
+	    strcmp(row->result, row->archive) != 0)
 		return NULL;
 	setenv("over", row->result, 1);
 	return row_shell(script) == 0 ? NULL : "another archive behind it is lost, or hides it";
@@ -240,7 +241,8 @@ static const char *pack_over(const struct row *row, const struct fault *fault)
 	struct ran ran;
 	double start;
 
-	if (row_is_raw_gsd(row->result) || row->is_tar || strcmp(row->result, row->archive) != 0)
+	if (row_is_raw_gsd(row->result) || row->is_tar || row->parity ||
+	    strcmp(row->result, row->archive) != 0)
 		return NULL;
 	row_restore();
 	slow_start(&reader, row->result);
@@ -297,7 +299,8 @@ static const char *examine(const struct row *row, const struct fault *fault,
 	finding->tail = now.tail;
 	finding->silent = now.silent;
 	finding->size = now.size;
-	finding->strange = strcmp(now.names, row->states[finding->state].names) != 0;
+	finding->strange = strcmp(now.names, row->states[finding->state].names) != 0 &&
+			   (!row->heals || strcmp(now.names, row->states[1].names) != 0);
 	wrong = finding->killed ? judge_both(row) : NULL;
 	if (wrong == NULL)
 		wrong = row_judge_next(row, finding->state);
@@ -365,9 +368,10 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	/* An editor of frames commits more than once. In an exact row only files tell the states
 	 * apart, and they are old until the pending change is completed. */
 	if (is_completed_later(ran) && now->state != 1 && !row_is_gsd(row->result) &&
-	    !(row->exact && now->pending))
+	    !((row->exact || row->heals) && now->pending))
 		return "says that it is committed, and is not";
-	if (ran->status == 1 && now->state == 1 && !says_so(ran) && !row_is_gsd(row->result))
+	if (ran->status == 1 && now->state == 1 && !says_so(ran) && !row_is_gsd(row->result) &&
+	    !row->parity)
 		return "fails with the new content, and does not say so";
 	/* after an error or a signal only a journal may stay, and a message must name it */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever && now->strange &&

@@ -220,8 +220,8 @@ static bool has_line(const struct text *text, const char *line, size_t size)
 	return false;
 }
 
-/* True if a line of said, "bpk: NAME: ...", names the file that line is about, or a folder above
- * it. */
+/* True if a line of said, "bpk: NAME: ...", names the file that line is about, its parity file, or
+ * a folder above it. */
 static bool is_named(const struct text *said, const char *line)
 {
 	for (const char *at = said->bytes; *at != '\0';
@@ -229,6 +229,8 @@ static bool is_named(const struct text *said, const char *line)
 		const char *name = strncmp(at, "bpk: ", 5) == 0 ? at + 5 : "\n";
 		size_t size = strcspn(name, ":\n");
 
+		if (size > 4 && memcmp(name + size - 4, ".bpp", 4) == 0)
+			size -= 4;
 		if (size > 0 && strncmp(name, line, size) == 0 &&
 		    (line[size] == ':' || line[size] == '/' || line[size] == ' '))
 			return true;

@@ -171,6 +171,21 @@ static const struct form {
 	  "head -c 16384 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --layout bcolz"
 	  " --dtype \"[('x','<f4'),('y','<f4')]\" -o x.blpd b; rm b",
 	  false, true },
+	{ "blp, damaged, with parity", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --identity -o x.blp - &&"
+	  " \"$BPK\" parity -q x.blp 40% && cp -p x.blp keep && for i in 6000 7000; do"
+	  " printf XXXXXXXX | dd of=x.blp bs=1 seek=$i conv=notrunc status=none; done &&"
+	  " touch -r keep x.blp",
+	  false, true },
+	{ "chunked, damaged, with parity", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
+	  " --identity -o x.blpd b && rm b && \"$BPK\" parity -q x.blpd 90% && cp -a x.blpd keep &&"
+	  " rm x.blpd/data/__1__.bin",
+	  false, true },
+	{ "b2sparse, damaged, with parity", "x.b2s",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F b2sparse --identity -o x.b2s b &&"
+	  " rm b && \"$BPK\" parity -q x.b2s 90% && cp -a x.b2s keep && rm x.b2s/00000001.chunk",
+	  false, true },
 	{ "gsd, none yet", "x.gsd", ":", true, true },
 	{ "gsd, three frames", "x.gsd",
 	  "for i in 1 2 3; do \"$BPK\" append -q x.gsd --schema hoomd --step $i pos=p.npy; done",
@@ -236,6 +251,8 @@ static const struct deed {
 	{ "pack -F b2sparse", "pack -f -T 1 -z 4K -o y.b2s a", NULL, "y.b2s", false, false, false },
 	{ "pack -F b2sparse, 3 threads", "pack -f -T 3 -z 2K -o y.b2s a", NULL, "y.b2s", false,
 	  true, false },
+	{ "parity", "parity -q -T 1 @", NULL, NULL, false, false, false },
+	{ "verify --heal", "verify -q -T 1 --heal @", NULL, NULL, false, false, false },
 	{ "append a frame", "append @ pos=p.npy", NULL, NULL, true, false, false },
 	{ "append a frame of new names", "append @ --step 7 pos=p.npy new/one=p.npy two=p.npy",
 	  NULL, NULL, true, false, false },
@@ -308,6 +325,12 @@ static off_t size_of_file(const char *name)
 	return stat(name, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
 }
 
+/* Prints whether a healed archive is as it was, and the bytes; of a parity file its verdict. */
+static const char look_at_bytes[] =
+	"[ ! -e keep ] || { diff -rq -x .lock keep %s >../got; echo $?; };"
+	" find %s -type f ! -name '.*' -exec cksum {} + | LC_ALL=C sort;"
+	" [ ! -e %s.bpp ] || { \"$BPK\" verify %s 2>&1; echo $?; }";
+
 void row_look(const struct row *row, struct state *state)
 {
 	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
@@ -318,6 +341,9 @@ void row_look(const struct row *row, struct state *state)
 		 row->result);
 	if (row_is_gsd(row->result))
 		snprintf(script, sizeof script, look_at_frames, row->result, bring);
+	else if (row->parity)
+		snprintf(script, sizeof script, look_at_bytes, row->result, row->result,
+			 row->result, row->result);
 	else if (row->is_tar)
 		snprintf(script, sizeof script,
 			 "cd u && find . -type f ! -name '.*.bpk-*' -exec cksum {} + | sort");
@@ -372,7 +398,7 @@ int row_find_state(const struct row *row, const struct state *state)
 	for (int i = 0; i < 2; i++)
 		if (strcmp(state->content, row->states[i].content) == 0)
 			return i;
-	return -1;
+	return row->heals ? 0 : -1;
 }
 
 const char *row_judge_next(const struct row *row, int state)
@@ -422,6 +448,8 @@ const char *row_learn(struct row *row, struct calls *calls, char said[512])
 			*calls = ran.calls;
 		row_look(row, &row->states[i]);
 	}
+	if (row->heals && strncmp(row->states[1].content, "0\n", 2) != 0)
+		return "a plain run does not restore the archive";
 	return NULL;
 }
 
@@ -464,11 +492,23 @@ static bool loses_identity(const struct form *form, const struct deed *deed)
 		strncmp(deed->args, "meta import", 11) == 0);
 }
 
+/* Damaged archives are healed, and nothing else; parity is made for one of each kind. */
+static bool suits_parity(const struct form *form, const struct deed *deed)
+{
+	bool damaged = strstr(form->name, "damaged") != NULL;
+
+	if (damaged || strstr(deed->args, "--heal") != NULL)
+		return damaged && strstr(deed->args, "--heal") != NULL;
+	return strncmp(deed->args, "parity", 6) != 0 || strstr(form->setup, "--identity") != NULL;
+}
+
 /* True if the deed can be applied to this form. */
 static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
 
+	if (!suits_parity(form, deed))
+		return false;
 	if (strstr(deed->args, ".gsd") != NULL)
 		return row_is_gsd(form->archive) && !row_is_raw_gsd(form->archive);
 	if (strstr(deed->args, "pos=") != NULL || strstr(deed->args, "--frames") != NULL) {
@@ -507,6 +547,7 @@ bool row_make(size_t n, struct row *row)
 {
 	const struct form *form = &forms[n / NDEEDS];
 	const struct deed *deed = &deeds[n % NDEEDS];
+	bool is_heal = strstr(deed->args, "--heal") != NULL;
 
 	if (!suits(form, deed))
 		return false;
@@ -519,6 +560,8 @@ bool row_make(size_t n, struct row *row)
 		.exact = strncmp(deed->args, "repair", 6) == 0,
 		.one_piece = is_in_one_piece(form->archive),
 		.long_header = has_long_header(form->setup),
+		.parity = is_heal || strncmp(deed->args, "parity", 6) == 0,
+		.heals = is_heal,
 	};
 	snprintf(row->name, sizeof row->name, "%s: %s", form->name, deed->name);
 	row_set_command(row, deed->args);

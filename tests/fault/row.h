@@ -33,10 +33,12 @@ struct row {
 	const char *argv[16];
 	const char *in; /* standard input, through a pipe */
 	bool is_tar;
-	bool threads;           /* the order of calls depends on timing */
-	bool exact;             /* the content stays, and sizes of files count too */
-	bool one_piece;         /* no journal: one call must write all of a sector */
-	bool long_header;       /* its header is longer than a sector */
+	bool threads;     /* the order of calls depends on timing */
+	bool exact;       /* the content stays, and sizes of files count too */
+	bool one_piece;   /* no journal: one call must write all of a sector */
+	bool long_header; /* its header is longer than a sector */
+	bool parity;      /* a parity file is beside it, or is made; bytes are compared */
+	bool heals; /* it is damaged, and the command restores keep: any bytes are its old state */
 	struct state states[3]; /* before, after the command, after it ran twice */
 	int again;              /* the status of the second run, which may find nothing to do */
 	char words[256];        /* where argv points to */

@@ -141,7 +141,9 @@ static void read_said(struct ran *ran)
 	int c, last = '\n';
 
 	while (file != NULL && (c = getc(file)) != EOF) {
-		if (ran->lines == 0 && c != '\n' && size + 1 < sizeof ran->said)
+		if (last == '\n' && ran->lines > 0 && size + 3 < sizeof ran->said)
+			size += (size_t)sprintf(ran->said + size, " | ");
+		if (c != '\n' && size + 1 < sizeof ran->said)
 			ran->said[size++] = (char)c;
 		ran->lines += c == '\n';
 		last = c;

@@ -38,7 +38,7 @@ struct command {
 /* How it ended. */
 struct ran {
 	int status;     /* 128 + N after signal N */
-	char said[512]; /* the first line of standard error */
+	char said[512]; /* the lines of standard error, with " | " between them */
 	size_t lines;
 	struct calls calls;
 	long allocations, threads; /* requested; 0 if it did not reach its end */

@@ -174,6 +174,42 @@ static void test_lines(void **state)
 	assert_false(bpk_text_is_lines(bpk_view(bytes, 2000)));
 }
 
+/* Names as words of a command line, none of which the error line's escape changes. */
+static void test_words_of_a_shell(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "dir/run-7.blp", "dir/run-7.blp" },
+		{ "", "''" },
+		{ "-", "FILE" },
+		{ "-rf", "./-rf" },
+		{ "- x", "./'- x'" },
+		{ "a b", "'a b'" },
+		{ "it's $x", "'it'\\''s $x'" },
+		{ "~x", "'~x'" },
+		{ "gr\xc3\xb6\xc3\x9f\x65", "'gr\xc3\xb6\xc3\x9f\x65'" },
+		{ "a\n'b\\\xff\x31", "$'a\\012\\047b\\134\\3771'" },
+	};
+	char word[BPK_WORD_TEXT], name[BPK_WORD_TEXT + 2];
+	struct bpk_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_string_equal(bpk_shell_word(rows[i][0], word), rows[i][1]);
+		bpk_fail(&err, BPK_FAILED, "%s", word);
+		assert_string_equal(err.text, word);
+	}
+	assert_string_equal(bpk_shell_word(NULL, word), "FILE");
+	for (size_t size = BPK_WORD_TEXT - 4; size <= BPK_WORD_TEXT; size++) {
+		memset(name, 'x', size);
+		name[size] = '\0';
+		assert_string_equal(bpk_shell_word(name, word),
+				    size < BPK_WORD_TEXT ? name : "FILE");
+		name[0] = ' ';
+		assert_true(strlen(bpk_shell_word(name, word)) ==
+			    (size < BPK_WORD_TEXT - 2 ? size + 2 : 4));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_cpu_count_is_positive),
 		cmocka_unit_test(test_memory_of_control_groups),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_words_of_a_shell),
 	};
 
 	return UNIT_RUN(tests);

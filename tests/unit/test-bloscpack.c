@@ -309,6 +309,8 @@ static const char *const small_archives[] = {
 	"good-v3-larger-chunk-size",
 	"good-v3-one-empty",
 	"good-blaze-offsets",
+	"good-blaze-zlib",
+	"good-v3-sizes",
 };
 
 /* Wrong bytes must not be returned with success. */

@@ -562,6 +562,25 @@ static void test_strings(void **state)
 	bpk_buf_clear(&out);
 }
 
+/* Without memory of their own, so that nothing but the text decides. */
+static void test_copies(void **state)
+{
+	static const uint8_t bytes[] = { 0x0a, 0xbc };
+	uint8_t out[4] = { 0 };
+
+	(void)state;
+	assert_int_equal(bpk_json_string_copy(view_of("\"\\u0041bcd\""), out, 4), 4);
+	assert_memory_equal(out, "Abcd", 4);
+	assert_true(bpk_json_string_copy(view_of("\"\\u0041bcd\""), out, 3) == SIZE_MAX);
+	assert_true(bpk_json_string_copy(view_of("12"), out, 4) == SIZE_MAX);
+	assert_int_equal(bpk_json_string_copy(view_of("\"\""), out, 0), 0);
+	assert_true(bpk_hex_fill(view_of("0aBC"), out, 2));
+	assert_memory_equal(out, bytes, 2);
+	assert_false(bpk_hex_fill(view_of("0aBC"), out, 3));
+	assert_false(bpk_hex_fill(view_of("0aBC0"), out, 2));
+	assert_false(bpk_hex_fill(view_of("0aBx"), out, 2));
+}
+
 static void test_put(void **state)
 {
 	struct bpk_buf out = { 0 };
@@ -618,6 +637,7 @@ int main(void)
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_integers),
 		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_put),
 		cmocka_unit_test(test_utf8),
 	};

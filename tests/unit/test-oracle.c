@@ -1,6 +1,7 @@
 /*
  * Chunks against libblosc 1.x, in both directions: every codec, filter, level and width, at sizes
- * around every boundary; thinned under sanitizers and when BPK_TEST_THIN is set.
+ * around every boundary; thinned under sanitizers and when BPK_TEST_THIN is set. And damaged
+ * chunks, of which both make the same bytes or nothing: BPK_MUTANTS=N tries so many.
  */
 #include "unit/oracle.h"
 
@@ -17,6 +18,9 @@ int main(void)
 #else
 
 #include <blosc.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
 
@@ -197,6 +201,125 @@ static void test_noise_both_ways(void **state)
 		}
 }
 
+/* ---- damaged chunks ---- */
+
+enum { MUTANT_RAW = 3000, HEADER = 48 /* and the offsets of the first blocks */ };
+
+/* The result of a reader on a damaged chunk. */
+struct verdict {
+	bool begun, accepts;
+	size_t size;
+	uint64_t sum; /* FNV-1a of its bytes */
+};
+
+static struct verdict verdict_of(const uint8_t *raw, size_t size)
+{
+	struct verdict verdict = { true, true, size, 0xcbf29ce484222325u };
+
+	for (size_t i = 0; i < size; i++)
+		verdict.sum = (verdict.sum ^ raw[i]) * 0x100000001b3u;
+	return verdict;
+}
+
+/* Make damaged chunk n: of one to three bytes, every other one near its start. Returns its size. */
+static size_t make_mutant(struct bench *b, uint32_t n)
+{
+	struct unit_random r = { n };
+	size_t size = 1 + unit_random_next(&r) % MUTANT_RAW, width = 1 + n / 18 % 8;
+	int level = (int)(n / 7 % 9) + 1, filter = (int)(n / 6 % 3);
+	int packed = blosc_compress_ctx(level, filter, width, size, b->raw, b->packed, ROOM,
+					codecs[n % 6], n % 5 == 0 ? 256 : 0, 1);
+	uint32_t room = n % 2 == 0 && packed > HEADER ? HEADER : (uint32_t)packed;
+
+	assert_true(packed > 0);
+	for (uint32_t i = 0; i <= n / 3 % 3; i++)
+		b->packed[unit_random_next(&r) % room] ^=
+			(uint8_t)(n % 11 == 0 ? 0xff : 1u << unit_random_next(&r) % 8);
+	memset(b->back, 0xa5, ROOM);
+	return (size_t)packed;
+}
+
+static struct verdict read_mutant(struct bench *b, uint32_t n)
+{
+	struct bpk_view chunk = bpk_view(b->packed, make_mutant(b, n));
+	struct bpk_chunk_header header;
+	struct bpk_err err = { 0 };
+
+	if (bpk_chunk_header_read(chunk, &header, &err) != 0 || header.raw_size > ROOM ||
+	    bpk_chunk_decode(b->ctx, chunk, bpk_span(b->back, header.raw_size), &err) != 0)
+		return (struct verdict){ .begun = true };
+	return verdict_of(b->back, header.raw_size);
+}
+
+/* libblosc reads the mutants from n on, and may crash over one. */
+_Noreturn static void let_them_read(struct bench *b, struct verdict *theirs, uint32_t n,
+				    uint32_t count)
+{
+	for (; n < count; n++) {
+		size_t size, packed = make_mutant(b, n);
+
+		theirs[n].begun = true;
+		if (blosc_cbuffer_validate(b->packed, packed, &size) == 0 && size <= ROOM &&
+		    blosc_decompress_ctx(b->packed, b->back, size, 1) == (int)size)
+			theirs[n] = verdict_of(b->back, size);
+	}
+	_exit(0);
+}
+
+/* The oracle reads in processes of its own. Returns how many of them crashed. */
+static unsigned read_by_them(struct bench *b, struct verdict *theirs, uint32_t count)
+{
+	unsigned crashes = 0;
+
+	for (uint32_t n = 0; n < count;) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			let_them_read(b, theirs, n, count);
+		assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+		while (n < count && theirs[n].begun)
+			n++;
+		crashes += status != 0;
+		assert_true(status != 0 || n == count);
+	}
+	return crashes;
+}
+
+/* Of a chunk that both accept they make the same bytes. libblosc alone accepts both shuffles at
+ * once, and a block that starts inside the header; bpk alone newer versions, and a block size above
+ * the chunk's size. */
+static void test_damaged_chunks(void **state)
+{
+	const char *wish = getenv("BPK_MUTANTS");
+	uint32_t count = wish != NULL ? (uint32_t)atol(wish) : oracle_is_thin() ? 500 : 3000;
+	size_t size = (count + 1) * sizeof(struct verdict);
+	struct verdict *theirs =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned both = 0, ours_alone = 0, theirs_alone = 0, crashes;
+	struct bench *b = *state;
+
+	assert_true(theirs != MAP_FAILED);
+	oracle_fill(b->raw, LARGEST, 4, 1);
+	crashes = read_by_them(b, theirs, count);
+	for (uint32_t n = 0; n < count; n++) {
+		struct verdict ours = read_mutant(b, n);
+
+		both += ours.accepts && theirs[n].accepts;
+		ours_alone += ours.accepts && !theirs[n].accepts;
+		theirs_alone += !ours.accepts && theirs[n].accepts;
+		if (ours.accepts && theirs[n].accepts &&
+		    (ours.size != theirs[n].size || ours.sum != theirs[n].sum))
+			fail_msg("damaged chunk %u: other bytes than libblosc's", n);
+	}
+	print_message(
+		"# %u damaged chunks: %u read by both, %u by bpk alone, %u by libblosc alone, "
+		"which crashed %u times\n",
+		count, both, ours_alone, theirs_alone, crashes);
+	assert_true(both > count / 10);
+	munmap(theirs, size);
+}
+
 static int set_up(void **state)
 {
 	struct bench *b = malloc(sizeof *b);
@@ -222,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_ways),
 		cmocka_unit_test(test_noise_both_ways),
+		cmocka_unit_test(test_damaged_chunks),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

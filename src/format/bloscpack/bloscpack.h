@@ -12,7 +12,8 @@
 #include "format/format.h"
 
 enum {
-	BPK_BLOSCPACK_HEADER_SIZE = 32,   /* versions 2 and 3; version 1 has 16 */
+	BPK_BLOSCPACK_HEADER_SIZE = 32,   /* versions 2 and 3 */
+	BPK_BLOSCPACK_HEADER_SIZE_1 = 16, /* version 1 */
 	BPK_BLOSCPACK_HEAD_SIZE = 40,     /* the header, and 8 bytes that identify layout 3 */
 	BPK_BLOSCPACK_METADATA_SIZE = 32, /* the header of the metadata section */
 	BPK_BLOSCPACK_ENTRY_SIZE = 8,

@@ -8,7 +8,6 @@ enum {
 	OPTION_OFFSETS = 1,
 	OPTION_METADATA = 2,
 	OPTION_DEFLATED = 4, /* Blaze only */
-	HEADER_SIZE_1 = 16,
 };
 
 static const uint8_t magic[4] = { 'b', 'l', 'p', 'k' };
@@ -236,7 +235,7 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 	const uint8_t *start = bpk_cursor_take(&cursor, sizeof magic);
 	size_t wanted;
 
-	*header = (struct bpk_bloscpack_header){ .size = HEADER_SIZE_1 };
+	*header = (struct bpk_bloscpack_header){ .size = BPK_BLOSCPACK_HEADER_SIZE_1 };
 	if (start == NULL || memcmp(start, magic, sizeof magic) != 0)
 		return bpk_fail(err, BPK_CORRUPT,
 				"not a Bloscpack file: it does not begin with blpk");
@@ -246,7 +245,7 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 		return bpk_fail(err, header->version == 4 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"Bloscpack version %u is not known, expected 1 to 3",
 				header->version);
-	wanted = header->version == 1 ? HEADER_SIZE_1 : BPK_BLOSCPACK_HEADER_SIZE;
+	wanted = header->version == 1 ? BPK_BLOSCPACK_HEADER_SIZE_1 : BPK_BLOSCPACK_HEADER_SIZE;
 	if (head.size < wanted)
 		return bpk_fail(err, BPK_CORRUPT, "header ends after %zu bytes, expected %zu",
 				head.size, wanted);

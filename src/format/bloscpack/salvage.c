@@ -8,12 +8,10 @@
  * follows. The bytes inside a found chunk are never looked at, so that an archive in the data is no
  * part of the result. Source: Bloscpack format, "Chunks".
  */
-#include "format/bloscpack/bloscpack.h"
+#include "format/bloscpack/salvage.h"
 
 #include <stdlib.h>
 #include "format/guess.h"
-#include "format/salvage.h"
-#include "format/scan.h"
 
 enum { VOTES = 3 };
 
@@ -43,12 +41,18 @@ static int bring(struct search *s, uint64_t at, const struct bpk_chunk_header *h
 	return bpk_scan_bring(&s->scan, at, header->packed_size, BPK_DIGEST_MAX, err);
 }
 
-static bool fits(const struct search *s, const struct bpk_chunk_header *header,
-		 const struct bpk_checksum *checksum)
+static int fits(const struct search *s, const struct bpk_chunk_header *header,
+		const struct bpk_checksum *checksum, bool *is, struct bpk_err *err)
 {
-	return s->scan.chunk.size - header->packed_size >= checksum->size &&
-	       bpk_checksum_check(checksum, bpk_view(s->scan.chunk.data, header->packed_size),
-				  s->scan.chunk.data + header->packed_size, NULL) == 0;
+	const uint8_t *chunk = s->scan.chunk.data;
+	struct bpk_err why = { 0 };
+
+	*is = s->scan.chunk.size - header->packed_size >= checksum->size;
+	if (!*is)
+		return 0;
+	return bpk_err_settle(bpk_checksum_check(checksum, bpk_view(chunk, header->packed_size),
+						 chunk + header->packed_size, &why),
+			      &why, is, err);
 }
 
 /* ---- One chunk ---- */
@@ -59,6 +63,7 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 {
 	struct bpk_chunk_header next;
 	uint64_t end = at + header->packed_size;
+	struct bpk_err why = { 0 };
 
 	*is = false;
 	if (digest_size(s) > s->scan.size - end)
@@ -71,12 +76,12 @@ static int test(struct search *s, uint64_t at, const struct bpk_chunk_header *he
 	}
 	if (bring(s, at, header, err) != 0)
 		return -1;
-	*is = s->checksum->size > 0
-		      ? fits(s, header, s->checksum)
-		      : bpk_chunk_prove(s->scan.ctx,
-					bpk_view(s->scan.chunk.data, header->packed_size),
-					NULL) == 0;
-	return 0;
+	if (s->checksum->size > 0)
+		return fits(s, header, s->checksum, is, err);
+	return bpk_err_settle(bpk_chunk_prove(s->scan.ctx,
+					      bpk_view(s->scan.chunk.data, header->packed_size),
+					      &why),
+			      &why, is, err);
 }
 
 /* *is: the chunk is damaged, but not its header, since an intact chunk follows right behind it, or
@@ -113,7 +118,8 @@ static int find_checksum(struct search *s, struct bpk_err *err)
 		if (bring(s, at, &header, err) != 0)
 			return -1;
 		for (size_t i = 1; bpk_checksums[i].name != NULL && i < 16; i++) {
-			if (!fits(s, &header, &bpk_checksums[i]))
+			/* a kind that libcrypto refuses is no match */
+			if (fits(s, &header, &bpk_checksums[i], &is, NULL) != 0 || !is)
 				continue;
 			if (++votes[i] > most) {
 				most = votes[i];
@@ -332,16 +338,58 @@ static int find_entries(struct search *s, const struct bpk_bloscpack_header *hea
 	return 0;
 }
 
+/* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
+ * the header; the size of the last chunk must be that, if it is there. False: they do not fit. */
+static bool count_by_array(const struct bpk_bloscpack_left *left, const struct search *s,
+			   const struct bpk_salvage *salvage, struct bpk_bloscpack_header *header)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	uint64_t size = left->array.size, n;
+
+	if (!left->has_array || size == 0 || left->metadata.checksum->size == 0 ||
+	    salvage->chunk_size == 0)
+		return false;
+	n = bpk_div_up(size, salvage->chunk_size);
+	*header = (struct bpk_bloscpack_header){
+		.version = 3,
+		.checksum = salvage->checksum,
+		.chunk_size = salvage->chunk_size,
+		.last_chunk_size = size - (n - 1) * salvage->chunk_size,
+		.nchunks = n,
+	};
+	return agrees(header, s, salvage) &&
+	       (n > salvage->count || last->raw_size == header->last_chunk_size);
+}
+
+/* Number chunks without a header: by the entries behind the metadata, or by the gaps. */
+static int number_behind(struct search *s, const struct bpk_bloscpack_left *left, uint64_t nchunks,
+			 struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	if (left->shift == 0 && left->start != BPK_UNKNOWN &&
+	    nchunks <= (left->start - left->metadata.end) / BPK_BLOSCPACK_ENTRY_SIZE &&
+	    number_by_offsets(s, left->metadata.end, nchunks, salvage, &salvage->counted, err) != 0)
+		return -1;
+	if (salvage->counted)
+		return 0;
+	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	bpk_salvage_fit_numbers(salvage, nchunks);
+	return 0;
+}
+
 /* Without entries that fit, the count alone numbers the chunks if they are all there. */
 static int number_by_header(struct search *s, const struct bpk_bloscpack_header *header,
-			    struct bpk_salvage *salvage, struct bpk_err *err)
+			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_err *err)
 {
+	bool own = header == &left->header;
+
 	salvage->counted = salvage->count == header->nchunks;
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
-	if (!salvage->counted && find_entries(s, header, salvage, err) != 0)
+	if (!salvage->counted && (own ? find_entries(s, header, salvage, err)
+				      : number_behind(s, left, header->nchunks, salvage, err)) != 0)
 		return -1;
-	if (!salvage->counted) {
+	if (!salvage->counted && own) {
 		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
 		return 0;
 	}
@@ -350,24 +398,27 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 	return 0;
 }
 
-static int number(struct search *s, struct bpk_salvage *salvage, struct bpk_err *err)
+static int number(struct search *s, const struct bpk_bloscpack_left *left,
+		  struct bpk_salvage *salvage, struct bpk_err *err)
 {
-	size_t size = (size_t)bpk_min_u64(s->scan.size, BPK_BLOSCPACK_HEAD_SIZE);
-	struct bpk_bloscpack_header header;
-	const uint8_t *head;
+	const struct bpk_bloscpack_header *header = &left->header;
+	struct bpk_bloscpack_header by_array;
+	bool known = left->has_header && agrees(header, s, salvage);
 
-	bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
-	if (bpk_scan_see(&s->scan, 0, size, &head, err) != 0)
+	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	if (!known && count_by_array(left, s, salvage, &by_array)) {
+		header = &by_array;
+		known = true;
+	}
+	if (known && number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
-	if (bpk_bloscpack_header_read(bpk_view(head, size), &header, NULL) == 0 &&
-	    agrees(&header, s, salvage) && number_by_header(s, &header, salvage, err) != 0)
-		return -1;
-	return salvage->counted
-		       ? 0
-		       : bpk_salvage_doubt(salvage,
-					   "it is unknown whether others were before the first, "
-					   "from which all ranges are counted",
-					   err);
+	if (!salvage->counted)
+		salvage->unplaced =
+			left->start == BPK_UNKNOWN
+				? "it is unknown whether others were before the first, from which "
+				  "all ranges are counted"
+				: "the numbers of chunks follow from the gaps between them";
+	return 0;
 }
 
 /* ---- The whole ---- */
@@ -396,54 +447,44 @@ static int find_seal(struct bpk_source *source, struct bpk_salvage *salvage, str
 	return rc;
 }
 
+/* Find the chunks, and left's parts. */
+static int search_all(struct search *s, struct bpk_salvage *salvage,
+		      struct bpk_bloscpack_left *left, struct bpk_err *err)
+{
+	if (find_checksum(s, err) != 0)
+		return -1;
+	salvage->checksum = s->checksum;
+	salvage->seal_size = digest_size(s);
+	salvage->proven = digest_size(s) > 0;
+	if (find_chunks(s, salvage, err) != 0 ||
+	    (salvage->guesses && digest_size(s) > 0 && guess_chunks(s, salvage, err) != 0) ||
+	    bpk_salvage_find_chunk_size(salvage, err) != 0)
+		return -1;
+	bpk_salvage_drop_others(salvage, s->scan.size);
+	if (bpk_bloscpack_left_find(&s->scan, salvage, left, err) != 0 ||
+	    (salvage->count > 0 && number(s, left, salvage, err) != 0))
+		return -1;
+	return find_seal(s->scan.source, salvage, err);
+}
+
 int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *salvage,
 				 struct bpk_err *err)
 {
+	struct bpk_bloscpack_left *left = bpk_calloc(1, sizeof *left, err);
 	struct search s = { 0 };
-	int rc = bpk_scan_begin(&s.scan, source, false, err);
+	int rc = left == NULL ? -1 : bpk_scan_begin(&s.scan, source, false, err);
 
 	if (rc == 0)
-		rc = find_checksum(&s, err);
-	salvage->checksum = s.checksum;
-	salvage->seal_size = digest_size(&s);
-	salvage->proven = digest_size(&s) > 0;
-	if (rc == 0)
-		rc = find_chunks(&s, salvage, err);
-	if (rc == 0 && salvage->guesses && digest_size(&s) > 0)
-		rc = guess_chunks(&s, salvage, err);
-	if (rc == 0)
-		rc = bpk_salvage_find_chunk_size(salvage, err);
-	if (rc == 0)
-		bpk_salvage_drop_others(salvage, s.scan.size);
-	if (rc == 0 && salvage->count > 0)
-		rc = number(&s, salvage, err);
-	if (rc == 0)
-		rc = find_seal(source, salvage, err);
+		rc = search_all(&s, salvage, left, err);
 	bpk_scan_clear(&s.scan);
-	return rc;
-}
-
-/* Metadata begin behind the header, which is shorter but in layout 3. */
-static int look_for_metadata(struct bpk_source *source, struct bpk_salvage *salvage,
-			     struct bpk_err *err)
-{
-	enum { SHORTER = 8 };
-	uint8_t front[BPK_BLOSCPACK_HEAD_SIZE + 8];
-	size_t got;
-
-	if (bpk_source_read_at(source, 0, bpk_span(front, sizeof front), &got, err) != 0)
-		return -1;
-	salvage->lacks_metadata =
-		got == sizeof front &&
-		(bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE) ||
-		 bpk_bloscpack_magic_is_json(front + BPK_BLOSCPACK_HEAD_SIZE - SHORTER));
-	return 0;
+	if (rc == 0)
+		return bpk_bloscpack_left_give(left, salvage, err);
+	bpk_bloscpack_left_free(left);
+	return -1;
 }
 
 int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 			  struct bpk_err *err)
 {
-	return bpk_bloscpack_salvage_source(place->source, salvage, err) != 0
-		       ? -1
-		       : look_for_metadata(place->source, salvage, err);
+	return bpk_bloscpack_salvage_source(place->source, salvage, err);
 }

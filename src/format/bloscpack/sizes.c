@@ -26,7 +26,8 @@ static const char name[] = "bpk_chunks";
 /* ---- Reading ---- */
 
 /* Parse [count, size, size ...]; false if it is malformed, or has more than most chunks. */
-static bool parse_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs)
+static bool parse_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs,
+			  struct bpk_err *err)
 {
 	struct bpk_view value;
 	uint64_t count, size;
@@ -43,19 +44,20 @@ static bool parse_pattern(struct bpk_view pattern, uint64_t most, struct bpk_siz
 		for (at = behind; bpk_json_next(pattern, &at, NULL, &value);)
 			if (!bpk_json_u64(value, &size) || size == 0 ||
 			    size > BPK_CHUNK_MAX_RAW_SIZE || runs->nchunks >= most ||
-			    bpk_sizes_add(runs, 1, (uint32_t)size, 0, NULL) != 0)
+			    bpk_sizes_add(runs, 1, (uint32_t)size, 0, err) != 0)
 				return false;
 		alone = runs->nchunks - before == 1;
 		if (runs->nchunks == before)
 			return false;
 		if (alone)
 			return count - 1 <= most - runs->nchunks &&
-			       bpk_sizes_add(runs, count - 1, (uint32_t)size, 0, NULL) == 0;
+			       bpk_sizes_add(runs, count - 1, (uint32_t)size, 0, err) == 0;
 	}
 	return true;
 }
 
-static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *runs)
+static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *runs,
+		       struct bpk_err *err)
 {
 	struct bpk_view pattern;
 	size_t at = 0;
@@ -63,7 +65,7 @@ static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *ru
 	if (bpk_json_kind(list) != BPK_JSON_LIST)
 		return false;
 	while (bpk_json_next(list, &at, NULL, &pattern))
-		if (!parse_pattern(pattern, most, runs))
+		if (!parse_pattern(pattern, most, runs, err))
 			return false;
 	return runs->nchunks > 0;
 }
@@ -71,6 +73,7 @@ static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *ru
 int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
 			      struct bpk_bloscpack_sizes *sizes, struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	struct bpk_view key, value;
 
 	*sizes = (struct bpk_bloscpack_sizes){ 0 };
@@ -79,11 +82,11 @@ int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
 	if (bpk_bloscpack_member_cut(text, key, value, &sizes->user, err) != 0)
 		return -1;
 	sizes->listed = true;
-	if (nchunks == 0 || !parse_list(value, nchunks - 1, &sizes->runs)) {
+	if (nchunks == 0 || !parse_list(value, nchunks - 1, &sizes->runs, &why)) {
 		bpk_sizes_clear(&sizes->runs);
 		sizes->wrong = true;
 	}
-	return 0;
+	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
 }
 
 void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes)

@@ -4,7 +4,7 @@
  * The row is in formats.c.
  */
 #include "format/bloscpack/bloscpack.h"
-#include "format/chunkdir/meta.h"
+#include "format/chunkdir/salvage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -257,11 +257,17 @@ static int count_chunks(struct search *s, struct data_file *file)
 	struct bpk_bloscpack_header header;
 	struct bpk_source *source = NULL;
 	struct bpk_buf name = { 0 };
+	struct bpk_err why = { 0 };
 	size_t got = 0;
+	bool good = false;
 	int rc = name_file(s, file->number, &name);
 
-	if (rc == 0 && bpk_dir_source(s->dir, (const char *)name.data, &source, NULL) == 0 &&
-	    bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, NULL) == 0 &&
+	if (rc == 0)
+		rc = bpk_err_settle(bpk_dir_source(s->dir, (const char *)name.data, &source, &why),
+				    &why, &good, s->err);
+	if (rc == 0 && good)
+		rc = bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, s->err);
+	if (rc == 0 && good &&
 	    bpk_bloscpack_header_read(bpk_view(bytes, got), &header, NULL) == 0 &&
 	    header.nchunks <= bpk_source_size(source) / BPK_CHUNK_HEADER_SIZE)
 		file->nchunks = header.nchunks;
@@ -364,10 +370,7 @@ static int take_files(struct search *s)
 	    check_numbers(s, superchunk) != 0 || search_all(s, superchunk) != 0 ||
 	    set_sizes(s, superchunk) != 0 || doubt_numbers(s) != 0)
 		return -1;
-	return bpk_salvage_doubt(s->salvage,
-				 "the meta files are damaged, and with them shape, type and "
-				 "metadata are lost, and the number of files",
-				 s->err);
+	return bpk_chunkdir_salvage_attributes(s->dir, s->salvage, s->err);
 }
 
 /* ---- All ---- */

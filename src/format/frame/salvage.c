@@ -71,6 +71,39 @@ static void drop_others(const struct bpk_frame_left *left, struct bpk_salvage *f
 	found->count = kept;
 }
 
+/* In a frame whose chunks differ in size those of zeros are stored; the search has passed them. */
+static int find_specials(struct bpk_scan *scan, uint64_t end, struct bpk_salvage *found,
+			 struct bpk_err *err)
+{
+	scan->specials = true;
+	found->count = 0;
+	if (bpk_frame_find_chunks(scan, found, err) != 0)
+		return -1;
+	while (found->count > 0 && found->all[found->count - 1].offset >= end)
+		found->count--;
+	return 0;
+}
+
+/* Drop a last chunk that may be a damaged index: it has as many elements as there are chunks before
+ * it, or a few times as many, which are lost. The raw bytes that the header counts tell more. */
+static void drop_index(const struct bpk_frame_left *left, struct bpk_salvage *found)
+{
+	uint64_t sum = 0;
+	size_t before = found->count > 0 ? found->count - 1 : 0;
+	const struct bpk_saved *last = &found->all[before];
+	uint64_t n = before > 0 ? last->raw_size / BPK_FRAME_ENTRY : 0;
+
+	if (before == 0 || n < before || n > 2 * (uint64_t)before ||
+	    last->typesize != BPK_FRAME_ENTRY)
+		return;
+	for (size_t i = 0; i <= before; i++)
+		sum += found->all[i].intact ? found->all[i].raw_size : 0;
+	if (left->has_fields && sum <= left->header.raw_size)
+		return;
+	found->nothers += last->intact;
+	found->count--;
+}
+
 /* Take the chunks by their order alone. Of the file, the payload ends before the other parts. */
 static int take_in_order(struct bpk_scan *scan, const struct bpk_frame_left *left,
 			 struct bpk_salvage *found, struct bpk_salvage *salvage,
@@ -81,11 +114,18 @@ static int take_in_order(struct bpk_scan *scan, const struct bpk_frame_left *lef
 
 	if (left->trailer.end > 0)
 		end = left->trailer.start;
+	if (left->has_fields && left->header.chunk_size == 0 &&
+	    find_specials(scan, left->index.end > 0 ? left->index.start : end, found, err) != 0)
+		return -1;
 	if (left->has_fields && left->header.chunk_size > 0)
 		found->chunk_size = (uint32_t)left->header.chunk_size;
 	else if (bpk_salvage_find_chunk_size(found, err) != 0)
 		return -1;
-	drop_others(left, found);
+	salvage->uneven = bpk_frame_left_is_uneven(left, found);
+	if (!salvage->uneven)
+		drop_others(left, found);
+	else if (left->index.end == 0)
+		drop_index(left, found);
 	for (size_t i = 0; i < found->count; i++)
 		if (bpk_salvage_add(salvage, &found->all[i], err) != 0)
 			return -1;
@@ -98,6 +138,7 @@ static int take_in_order(struct bpk_scan *scan, const struct bpk_frame_left *lef
 
 static int by_digests(struct bpk_scan *scan, struct bpk_frame_table *table, struct bpk_err *err)
 {
+	scan->specials = table->left->header.chunk_size == 0;
 	bpk_frame_table_sort(table, true);
 	return bpk_frame_find_by_digests(scan, 0, table, err);
 }

@@ -37,8 +37,13 @@ struct bpk_frame_left {
 	struct bpk_buf entries; /* in host order; empty: no index */
 	uint64_t nchunks;       /* of entries or digests; 0: unknown */
 
+	/* of an array in chunks of several dimensions; else NULL */
+	struct bpk_frame_nd *nd;
+	struct bpk_buf run; /* of its raw data */
+
 	/* for info */
 	struct bpk_layer *list;
+	struct bpk_buf text;
 	struct bpk_info info;
 };
 
@@ -51,6 +56,16 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 			struct bpk_salvage *found, struct bpk_err *err);
 
+/* The same for the header alone, which ends before offset end, once the trailer was looked for. */
+int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
+			       struct bpk_err *err);
+
+/* Damage was found, and the search goes on; not without memory. */
+static inline int bpk_frame_left_go_on(const struct bpk_err *why, struct bpk_err *err)
+{
+	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
+}
+
 /* The same for the index alone, once trailer and header were looked for. */
 int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left,
 			      struct bpk_salvage *found, struct bpk_err *err);
@@ -61,7 +76,14 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 			struct bpk_err *err);
 void bpk_frame_left_free(void *left);
 
+/* Describe the array in salvage, which has the chunks, if the header has one. */
+int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *salvage,
+			     struct bpk_err *err);
+
 /* ---- Chunks by number ---- */
+
+/* True if its chunks differ in size: by the header, or without one by those that were found. */
+bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bpk_salvage *found);
 
 /* Raw bytes of chunk number; unknown if no part has them. */
 uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number);

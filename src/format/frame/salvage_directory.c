@@ -164,7 +164,9 @@ static int take_in_order(struct search *s)
 		salvage->chunk_size = (uint32_t)s->left->header.chunk_size;
 	else if (bpk_salvage_find_chunk_size(salvage, s->err) != 0)
 		return -1;
-	bpk_salvage_keep_size(salvage);
+	salvage->uneven = bpk_frame_left_is_uneven(s->left, salvage);
+	if (!salvage->uneven)
+		bpk_salvage_keep_size(salvage);
 	return bpk_frame_number_by_order(s->left, 0, 0, salvage, s->err);
 }
 
@@ -205,7 +207,8 @@ static int take_by_table(struct search *s)
 
 	if (rc == 0 && left->entries.size > 0)
 		rc = take_by_index(s);
-	else if (rc == 0)
+	s->scan.specials = left->has_fields && left->header.chunk_size == 0;
+	if (rc == 0 && left->entries.size == 0)
 		rc = bpk_dir_list(s->dir, "", visit_for_digests, s, s->err);
 	if (rc == 0 && left->entries.size > 0)
 		rc = doubt_index(s);
@@ -221,9 +224,6 @@ static int salvage_parts(struct search *s)
 {
 	if (open_index(s) != 0)
 		return -1;
-	if (s->left->has_fields && s->left->header.chunk_size == 0)
-		return bpk_fail(s->err, BPK_UNSUPPORTED,
-				"its chunks differ in size, and repair does not save these yet");
 	return s->left->nchunks > 0 ? take_by_table(s) : take_in_order(s);
 }
 

@@ -12,12 +12,9 @@
 #include <stdlib.h>
 
 enum {
-	MAGIC = 10,           /* bytes of a header up to its length */
 	LENGTH = 1,           /* of the trailer, behind its marker ce */
 	FINGERPRINT = 5,      /* and the marker of the fingerprint */
-	MOST_TRIES = 256,     /* headers that are tried */
 	MOST_TRAILERS = 16,   /* trailers that are, from the last on */
-	EMPTY_SECTION = 10,   /* "Metalayer section" */
 	ANY_LAYERS = 4 << 20, /* as state.c */
 	MOST_TIMES = 64,
 };
@@ -111,12 +108,6 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 	return rc;
 }
 
-/* Damage was found, and the search goes on; not without memory. */
-static int go_on(const struct bpk_err *why, struct bpk_err *err)
-{
-	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
-}
-
 /* ---- Trailers ---- */
 
 /* *run: the trailer whose last bytes are at offset at, by its length and its first bytes; end 0:
@@ -161,7 +152,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
-		return go_on(&why, err);
+		return bpk_frame_left_go_on(&why, err);
 	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
 	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
 		left->bad_layers = true;
@@ -173,7 +164,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	left->layers = layers;
 	left->digests = digests;
 	left->trailer = run;
-	return go_on(&why, err);
+	return bpk_frame_left_go_on(&why, err);
 }
 
 /* Drop the chunks that lie in the run. */
@@ -230,90 +221,6 @@ static int find_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	return 0;
 }
 
-/* ---- The header ---- */
-
-/* True if the header is the frame's, and not that of a frame in its data: it is where the file
- * begins, or the trailer is where it says. */
-static bool is_in_place(const struct bpk_frame_left *left, uint64_t at)
-{
-	return at == 0 || left->digests.checksum != NULL ||
-	       (left->trailer.end > at && left->trailer.end - at == left->header.frame_size);
-}
-
-static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left *left,
-		      struct bpk_err *err)
-{
-	struct bpk_err why = { 0 };
-	struct bpk_view bytes;
-	uint32_t size;
-
-	if (bpk_scan_bring(scan, at, BPK_FRAME_FIXED_SIZE, 0, err) != 0)
-		return -1;
-	if (bpk_frame_header_size(bpk_buf_view(&scan->chunk), &size, NULL) != 0 ||
-	    size > scan->size - at)
-		return 0;
-	if (bpk_scan_bring(scan, at, size, 0, err) != 0)
-		return -1;
-	bytes = bpk_buf_view(&scan->chunk);
-	if (bpk_frame_header_read(bytes, &left->header, &why) != 0)
-		return go_on(&why, err);
-	left->has_header = left->header.sparse == left->sparse && is_in_place(left, at) &&
-			   (left->digests.checksum == NULL ||
-			    bpk_frame_header_author(bytes) == BPK_FRAME_BY_OTHER ||
-			    bpk_frame_digests_check(&left->digests, BPK_FRAME_DIGEST_HEADER, bytes,
-						    NULL) == 0);
-	left->has_fields = left->has_header;
-	left->payload = at + size;
-	if (!left->has_header)
-		bpk_frame_header_clear(&left->header);
-	return 0;
-}
-
-/* Find the header before the first chunk: bytes may have come before it. */
-static int find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
-		       struct bpk_err *err)
-{
-	static const uint8_t magic[MAGIC] = { 0x9e, 0xa8, 'b', '2', 'f', 'r', 'a', 'm', 'e', 0 };
-	const uint8_t *bytes;
-	unsigned tries = 0;
-
-	for (uint64_t at = 0; !left->has_header && tries < MOST_TRIES && at < end &&
-			      scan->size - at >= BPK_FRAME_FIXED_SIZE;
-	     at++) {
-		if (bpk_scan_see(scan, at, MAGIC, &bytes, err) != 0)
-			return -1;
-		if (memcmp(bytes, magic, MAGIC) != 0)
-			continue;
-		tries++;
-		if (try_header(scan, at, left, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Take the fixed part from the digests' copy: a header that had no layers is whole again. */
-static int take_copy(struct bpk_frame_left *left, struct bpk_err *err)
-{
-	static const uint8_t section[EMPTY_SECTION] = { 0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0 };
-	enum { LENGTH_AT = 11 };
-	uint8_t bytes[BPK_FRAME_LEAST_HEADER];
-	struct bpk_err why = { 0 };
-	uint32_t size;
-
-	if (!left->digests.marked)
-		return 0;
-	memcpy(bytes, left->digests.bytes.data + BPK_FRAME_DIGESTS_COPY, BPK_FRAME_FIXED_SIZE);
-	memcpy(bytes + BPK_FRAME_FIXED_SIZE, section, sizeof section);
-	size = bpk_get_be32(bytes + LENGTH_AT);
-	bpk_put_be32(bytes + LENGTH_AT, sizeof bytes);
-	if (bpk_frame_header_read(bpk_view(bytes, sizeof bytes), &left->header, &why) != 0)
-		return go_on(&why, err);
-	left->has_fields = true;
-	left->has_header = size == sizeof bytes;
-	left->header.size = size;
-	return 0;
-}
-
 /* ---- All parts ---- */
 
 /* A trailer before chunks is that of an older state. */
@@ -351,8 +258,7 @@ int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 	drop_run(found, left->trailer);
 	drop_old_trailer(left, found);
 	if (bpk_salvage_find_chunk_size(found, err) != 0 ||
-	    find_header(scan, left, first, err) != 0 ||
-	    (!left->has_header && take_copy(left, err) != 0) ||
+	    bpk_frame_left_find_header(scan, left, first, err) != 0 ||
 	    bpk_frame_left_find_index(scan, left, found, err) != 0)
 		return -1;
 	if (left->index.end > 0) /* behind it are layers, of a trailer that is damaged */
@@ -371,6 +277,11 @@ void bpk_frame_left_free(void *parts)
 	bpk_frame_layers_clear(&left->layers);
 	bpk_frame_digests_clear(&left->digests);
 	bpk_buf_clear(&left->entries);
+	bpk_buf_clear(&left->text);
+	bpk_buf_clear(&left->run);
+	if (left->nd != NULL)
+		bpk_frame_nd_clear(left->nd);
+	free(left->nd);
 	free(left->list);
 	free(left);
 }
@@ -437,6 +348,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 {
 	const struct bpk_frame_layers *fixed = &left->header.fixed;
 	struct bpk_info *info = &left->info;
+	bool is_empty;
 
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
@@ -444,11 +356,13 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	salvage->proven = left->digests.checksum != NULL;
 	salvage->numbered = left->digests.checksum != NULL;
 	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
-	if (left->list == NULL)
+	if (left->list == NULL ||
+	    bpk_frame_layers_print(fixed, &left->layers, &left->text, &is_empty, err) != 0)
 		return -1;
 	list_layers(left, fixed, true);
 	list_layers(left, &left->layers, false);
 	info->metadata.layers = left->list;
+	info->metadata.text = bpk_buf_view(&left->text);
 	info->metadata.given = info->metadata.nlayers > 0;
 	info->chunks.extended = true;
 	if (left->has_fields) {
@@ -456,8 +370,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 		info->chunks.typesize = left->header.typesize;
 		salvage->typesize = left->header.typesize;
 	}
-	salvage->shaped = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
-			  bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL;
 	salvage->like = info;
-	return add_doubts(left, salvage, err);
+	return bpk_frame_left_set_array(left, salvage, err) != 0 ? -1
+								 : add_doubts(left, salvage, err);
 }

@@ -226,10 +226,12 @@ static int sort_taken(const struct bpk_frame_table *table, uint64_t **sorted, si
 	return 0;
 }
 
-/* The number of chunks that have no entry, without larger ones than usual. */
+/* The number of chunks that have no entry, without larger ones than usual, if there is a usual
+ * size. */
 static int count_unnamed(const struct bpk_frame_table *table, const struct bpk_salvage *found,
 			 size_t *count, struct bpk_err *err)
 {
+	bool uneven = bpk_frame_left_is_uneven(table->left, found);
 	uint64_t *sorted;
 	size_t n;
 
@@ -237,7 +239,8 @@ static int count_unnamed(const struct bpk_frame_table *table, const struct bpk_s
 	if (sort_taken(table, &sorted, &n, err) != 0)
 		return -1;
 	for (size_t i = 0; i < found->count; i++)
-		*count += found->all[i].intact && found->all[i].raw_size <= found->chunk_size &&
+		*count += found->all[i].intact &&
+			  (uneven || found->all[i].raw_size <= found->chunk_size) &&
 			  bsearch(&found->all[i].offset, sorted, n, sizeof *sorted,
 				  bpk_frame_compare_entries) == NULL;
 	free(sorted);
@@ -367,6 +370,7 @@ int bpk_frame_take_loaded(struct bpk_scan *scan, struct bpk_frame_table *table,
 	if (bpk_frame_table_is_full(table))
 		return 0;
 	if (table->left->digests.checksum != NULL) {
+		scan->specials = table->left->header.chunk_size == 0;
 		bpk_frame_table_sort(table, true);
 		return bpk_frame_find_by_digests(scan, 0, table, err);
 	}

@@ -67,6 +67,12 @@ static void settle_overlaps(struct bpk_salvage *found)
 	found->count = kept;
 }
 
+/* A chunk of zeros, or NaN, always unpacks. */
+static bool is_header_alone(const struct bpk_chunk_header *header)
+{
+	return header->special != BPK_SPECIAL_NONE && header->special != BPK_SPECIAL_VALUE;
+}
+
 int bpk_frame_find_chunks(struct bpk_scan *scan, struct bpk_salvage *found, struct bpk_err *err)
 {
 	struct bpk_chunk_header header;
@@ -84,7 +90,7 @@ int bpk_frame_find_chunks(struct bpk_scan *scan, struct bpk_salvage *found, stru
 		if (bpk_frame_bring(scan, at, NULL, NULL, &saved, &is, err) != 0 ||
 		    look_behind(scan, at + header.packed_size, &followed, err) != 0)
 			return -1;
-		if (!is && !followed) {
+		if (!followed && (!is || is_header_alone(&header))) {
 			at++;
 			continue;
 		}

@@ -30,6 +30,12 @@ uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
 	return number + 1 < n ? size : header->raw_size - (n - 1) * size;
 }
 
+bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bpk_salvage *found)
+{
+	return left->has_fields && left->header.chunk_size >= 0 ? left->header.chunk_size == 0
+								: bpk_salvage_is_uneven(found);
+}
+
 int bpk_frame_compare_entries(const void *a, const void *b)
 {
 	uint64_t x, y;
@@ -83,7 +89,9 @@ int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksu
 		    const uint8_t *digest, struct bpk_saved *saved, bool *is, struct bpk_err *err)
 {
 	struct bpk_chunk_header header;
+	struct bpk_err why = { 0 };
 	struct bpk_view chunk;
+	int rc;
 
 	if (look(scan, at, &header, is, err) != 0)
 		return -1;
@@ -92,8 +100,10 @@ int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksu
 	if (bpk_scan_bring(scan, at, header.packed_size, 0, err) != 0)
 		return -1;
 	chunk = bpk_buf_view(&scan->chunk);
-	*is = digest != NULL ? bpk_checksum_check(checksum, chunk, digest, NULL) == 0
-			     : bpk_chunk_prove(scan->ctx, chunk, NULL) == 0;
+	rc = digest != NULL ? bpk_checksum_check(checksum, chunk, digest, &why)
+			    : bpk_chunk_prove(scan->ctx, chunk, &why);
+	if (bpk_err_settle(rc, &why, is, err) != 0)
+		return -1;
 	saved->offset = at;
 	saved->packed_size = header.packed_size;
 	saved->raw_size = header.raw_size;
@@ -249,6 +259,9 @@ static void set_sizes(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
 	uint64_t n = salvage->nchunks, size = BPK_UNKNOWN;
 
+	if (salvage->uneven)
+		salvage->raw_size =
+			left->has_fields && !left->is_old ? left->header.raw_size : BPK_UNKNOWN;
 	if (left->has_fields && left->header.chunk_size > 0)
 		salvage->chunk_size = (uint32_t)left->header.chunk_size;
 	if (last->number + 1 == n)
@@ -327,11 +340,13 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 	settle_typesize(table, salvage);
 	if (list_all(table, 0, salvage, err) != 0 || bpk_salvage_find_chunk_size(salvage, err) != 0)
 		return -1;
+	salvage->uneven = bpk_frame_left_is_uneven(left, salvage);
 	if (left->has_fields && left->header.chunk_size > 0)
 		salvage->chunk_size = (uint32_t)left->header.chunk_size;
-	else if (list_all(table, salvage->chunk_size, salvage, err) != 0)
+	else if (!salvage->uneven && list_all(table, salvage->chunk_size, salvage, err) != 0)
 		return -1;
-	drop_others(salvage);
+	if (!salvage->uneven)
+		drop_others(salvage);
 	if (salvage->count > 0)
 		set_sizes(left, salvage);
 	return 0;

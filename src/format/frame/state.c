@@ -341,7 +341,8 @@ static int test_trailer(struct bpk_frame_state *state, const struct parts *parts
 	else if (tests)
 		rc = bpk_frame_digests_check_trailer(&state->digests, bpk_buf_view(&parts->trailer),
 						     &why);
-	if (rc != 0 && why.kind != BPK_CORRUPT && parts->cut.left > 0)
+	if (rc != 0 &&
+	    (bpk_err_is_of_machine(&why) || (why.kind != BPK_CORRUPT && parts->cut.left > 0)))
 		return bpk_fail(err, why.kind, "trailer: %s", why.text);
 	if (rc != 0)
 		return bpk_fail(damage, why.kind, "trailer: %s", why.text), 0;

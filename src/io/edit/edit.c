@@ -130,7 +130,7 @@ static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 	edit->journal.any_file = edit->options.any_journal;
 	rc = bpk_journal_open(&edit->journal, edit->fd, &why);
 	if (rc > 0)
-		return bpk_fail(err, BPK_FAILED, "%s; bpk repair shows the choices", why.text);
+		return bpk_fail(err, BPK_FAILED, "%s; bpk repair FILE shows the choices", why.text);
 	if (rc != 0)
 		return bpk_fail_as(err, &why);
 	return 0;

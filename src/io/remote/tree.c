@@ -502,7 +502,7 @@ static int list_root(struct tree *tree, struct bpk_err *err)
 	if (bpk_listing_find(&root->listing, BPK_DIR_LIST, strlen(BPK_DIR_LIST)) != NULL)
 		return bpk_fail(err, BPK_FAILED,
 				"holds " BPK_DIR_LIST ", a change that was interrupted; bpk repair "
-				"--in-place settles it in a local copy");
+				"--in-place COPY settles it in a local copy");
 	return 0;
 }
 

@@ -368,7 +368,7 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 	int rc = bpk_changes_refresh(tree->root, &list, err);
 
 	if (rc == 0 && list.refused.kind != BPK_OK)
-		rc = bpk_fail(err, list.refused.kind, "%s; bpk repair shows the choices",
+		rc = bpk_fail(err, list.refused.kind, "%s; bpk repair DIR shows the choices",
 			      list.refused.text);
 	/* the list may be newer than the check */
 	if (rc == 0 && list.count > 0)

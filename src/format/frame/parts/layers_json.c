@@ -103,22 +103,23 @@ static int find_json_alone(const struct bpk_frame_layers *fixed,
 	struct bpk_err why = { 0 };
 	struct bpk_view content;
 	bool good = false;
+	int rc = 0;
 
 	*alone = false;
 	if (layer == NULL || count_users(layers) != 1 || count_users(fixed) != 0)
 		return 0;
 	content = bpk_buf_view(&layer->content);
 	/* the text is the end of a str, after one to five bytes */
-	for (size_t head = 1; head <= 5 && head < content.size && !good; head++) {
+	for (size_t head = 1; rc == 0 && head <= 5 && head < content.size && !good; head++) {
 		*text = bpk_view(content.data + head, content.size - head);
 		shortest.size = 0;
-		good = bpk_msgpack_put_str(*text, &shortest, NULL) == 0 &&
-		       shortest.size == content.size &&
+		rc = bpk_msgpack_put_str(*text, &shortest, err);
+		good = rc == 0 && shortest.size == content.size &&
 		       memcmp(shortest.data, content.data, content.size) == 0;
 	}
 	bpk_buf_clear(&shortest);
-	if (!good)
-		return 0;
+	if (rc != 0 || !good)
+		return rc;
 	if (bpk_json_check(*text, &why) != 0)
 		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
 	*alone = !fits(*text, &none, &none);
@@ -147,15 +148,17 @@ int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 /* Convert a member's value to the bytes of a layer. */
 static int make_content(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	struct bpk_view key, hex;
-	size_t at = 0, start = out->size;
+	size_t at = 0;
 
 	if (bpk_json_kind(value) == BPK_JSON_OBJECT && bpk_json_next(value, &at, &key, &hex) &&
 	    bpk_json_string_is(key, "$raw") && bpk_json_kind(hex) == BPK_JSON_STRING &&
 	    !bpk_json_next(value, &at, &key, &key)) {
-		if (bpk_hex_take(bpk_view(hex.data + 1, hex.size - 2), out, NULL) == 0)
+		if (bpk_hex_take(bpk_view(hex.data + 1, hex.size - 2), out, &why) == 0)
 			return 0;
-		out->size = start;
+		if (bpk_err_is_of_machine(&why))
+			return bpk_fail_as(err, &why);
 	}
 	return bpk_msgpack_parse(value, out, err);
 }
@@ -219,19 +222,14 @@ static const struct bpk_frame_layer *layer_of(struct bpk_view key,
 /* The name for a new layer; false if the key cannot be a name. */
 static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 {
-	struct bpk_buf text = { 0 };
-	bool good = bpk_json_string(key, &text, NULL) == 0 && text.size <= BPK_FRAME_MAX_NAME &&
-		    bpk_utf8_valid(bpk_buf_view(&text));
+	size_t size = bpk_json_string_copy(key, (uint8_t *)name, BPK_FRAME_MAX_NAME);
 
-	if (good) {
-		bpk_copy(name, text.data, text.size);
-		name[text.size] = '\0';
-		/* it differs from the key if that escapes half a character */
-		good = bpk_json_string_is(key, name) && !bpk_frame_layer_is_ours(name) &&
-		       !begins(name, HEX) && !begins(name, TRAILER);
-	}
-	bpk_buf_clear(&text);
-	return good;
+	if (size > BPK_FRAME_MAX_NAME || !bpk_utf8_valid(bpk_view(name, size)))
+		return false;
+	name[size] = '\0';
+	/* it differs from the key if that escapes half a character */
+	return bpk_json_string_is(key, name) && !bpk_frame_layer_is_ours(name) &&
+	       !begins(name, HEX) && !begins(name, TRAILER);
 }
 
 /* True if the members can be layers, beside the fixed ones. bpk leaves room for its own layers,

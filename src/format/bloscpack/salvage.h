@@ -1,0 +1,38 @@
+/*
+ * The metadata that are left of a damaged Bloscpack file, inside the room. salvage.c finds the
+ * chunks, salvage_metadata.c these.
+ */
+#ifndef BPK_FORMAT_BLOSCPACK_SALVAGE_H
+#define BPK_FORMAT_BLOSCPACK_SALVAGE_H
+
+#include "format/bloscpack/bloscpack.h"
+#include "format/scan.h"
+
+/* From the heap. One thread's own. */
+struct bpk_bloscpack_left {
+	bool has_header; /* the file's own, which no digest covers */
+	struct bpk_bloscpack_header header;
+
+	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
+	uint64_t shift;    /* of what is good: bytes that came before it; wraps if bytes went */
+	bool traces, none; /* else: signs that there were some, or that there were none */
+	struct bpk_array array; /* that they describe */
+	bool has_array;
+	/* Offset of the first chunk, if the entry behind the metadata tells; or unknown. */
+	uint64_t start;
+
+	struct bpk_info info; /* for the new archive */
+};
+
+/* Read the header, and find metadata before the chunks that were found in the file. Metadata that
+ * have no digest are found by an intact header alone. */
+int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *salvage,
+			    struct bpk_bloscpack_left *left, struct bpk_err *err);
+
+/* Describe the metadata in salvage, or add the doubt about lost ones. Takes left, from the heap,
+ * also on failure. */
+int bpk_bloscpack_left_give(struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_err *err);
+void bpk_bloscpack_left_free(void *left);
+
+#endif

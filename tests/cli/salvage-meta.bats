@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# bpk repair: metadata, shape and identity of a damaged archive whose header or meta files are lost.
+# BPK_SALVAGE_ROUNDS=1000 tries so many damages of each archive.
+
+load lib.bash
+
+rounds() {
+    local default=50
+    ! light || default=12
+    "$python" "$tests/lib/salvage_meta.py" "$1" 0 "${BPK_SALVAGE_ROUNDS:-$default}"
+}
+
+zero() { # FILE OFFSET SIZE
+    dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+@test "metadata whose bytes are intact come back, and no others: arrays, members, identities" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q --dtype f8 --shape 100,250 -z 16000 --identity -o N.blp A
+    rounds N.blp
+    data field-f64 1300000 L
+    bpk pack -q -z 64K --set unit=m --set n=5 --identity -o U.blp L
+    rounds U.blp
+    bpk pack -q --dtype f8 --shape 100,250 --set unit=m --identity --superchunk-size 64K -z 16000 -o D.blpd A
+    rounds D.blpd
+    bpk pack -q -z 16K --set unit=m --identity -o F.b2frame A
+    rounds F.b2frame
+    bpk pack -q --dtype f8 --shape 100,250 --chunk-shape 30,100 --set unit=m --identity -o S.b2nd A
+    rounds S.b2nd
+}
+
+@test "a Bloscpack file without its header keeps array and identity, and these tell that it is whole" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q --dtype f8 --shape 100,250 -z 16000 --identity -o A.blp A
+    bpk info --json A.blp >before
+    cp A.blp B.blp
+    zero B.blp 0 32
+    ends 3 bpk repair B.blp
+    ends 0 bpk repair --apply -o new.blp B.blp
+    cmp A.blp new.blp
+    # the identity alone
+    bpk pack -q -z 16K --set unit=m --identity -o U.blp A
+    cp U.blp B.blp
+    zero B.blp 0 32
+    ends 0 bpk repair --apply -f -o new.blp B.blp
+    cmp U.blp new.blp
+    # lost chunks: the array stays, the identity goes
+    "$python" "$tests/lib/damage.py" A.blp 0 5
+    zero A.blp 0 32
+    ends 2 bpk repair --apply -f --fill zero -o new.blp A.blp
+    says 'recorded an identity; the result has none, since chunks are lost$'
+    says '2 of 13 chunks are lost; zeros stand for them'
+    bpk verify new.blp
+    bpk info --json new.blp | grep -qF '"shape":[100,250]'
+    bpk info --json new.blp | grep -qF '"identity_root":null'
+    { head -c 16000 /dev/zero && head -c 80000 A | tail -c +16001 && head -c 16000 /dev/zero && tail -c +96001 A; } >expected
+    bpk cat new.blp | cmp - expected
+    # the raw data have that identity
+    ends 0 bpk repair --apply -f --from A -o new.blp A.blp
+    grep -o '"identity_root":"[0-9a-f]*"' before >root
+    bpk info --json new.blp | grep -qF "$(cat root)"
+    bpk cat new.blp | cmp - A
+    ends 2 bpk repair --apply -f --fill skip -o new.blp A.blp
+    says 'new.blp: is plain bytes, since chunks of the array are left out$'
+    bpk verify new.blp
+}
+
+@test "metadata that are damaged are told of, and metadata of an archive in the data are not taken" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q -z 16K --set unit=m -o A.blp A
+    cp A.blp B.blp
+    zero B.blp 64 1
+    ends 2 bpk repair --apply -o new.blp B.blp
+    says 'all 13 chunks that were found are intact; the metadata are damaged, and lost$'
+    zero B.blp 0 40
+    ends 2 bpk repair --apply -f -o new.blp B.blp
+    says 'are intact; metadata, if there were any, are lost; it is unknown'
+    bpk info --json new.blp | grep -qF '"metadata":null'
+    # the inner archive has metadata, the outer one had others, and has lost them with its first chunk
+    bpk pack -q -z 20000 --codec lz4 --level 0 --set unit=s -o O.blp A.blp
+    zero O.blp 0 $(($(bpk info -vv --json O.blp | grep -o '"offset":[0-9]*' | head -1 | cut -d: -f2) + 16))
+    ends 2 bpk repair --apply -f --fill skip -o new.blp O.blp
+    says 'the metadata are damaged, and lost'
+    bpk info --json new.blp | grep -qF '"metadata":null'
+    # those of a file that came behind other bytes are its own, or are not
+    { echo 12 && cat A.blp; } >B.blp
+    ends 2 bpk repair --apply -f -o new.blp B.blp
+    says 'the metadata are not at their place, and may be those of an archive in the data; the numbers of chunks follow from the gaps'
+    bpk info --json new.blp | grep -qF 'unit'
+    # nothing was lost of one that had none
+    bpk pack -q -z 16K -o P.blp A
+    zero P.blp 0 32
+    ends 2 bpk repair P.blp
+    ! grep -q metadata "$err"
+}
+
+@test "an identity in layers goes with lost chunks" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    local name
+    for name in A.b2frame A.b2s; do
+        bpk pack -q -z 16K --set unit=m --identity -o $name A
+        "$python" "$tests/lib/damage.py" $name 3
+        ends 2 bpk repair --apply --fill zero -o new.$name $name
+        says 'recorded an identity; the result has none, since chunks are lost$'
+        bpk verify new.$name
+        bpk info --json new.$name | grep -qF '"identity_root":null'
+        bpk info --json new.$name | grep -qF 'unit'
+        ends 0 bpk repair --apply -f --from A -o new.$name $name
+        bpk info --json new.$name | grep -q '"identity_root":"'
+        bpk verify new.$name
+    done
+}
