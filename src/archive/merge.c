@@ -8,16 +8,85 @@ struct opened {
 	struct bpk_merge_view view;
 };
 
+/* ---- Changes ---- */
+
+struct sight {
+	struct bpk_dir *dir;
+	uint64_t state; /* a hash of the names and states of its files */
+	struct bpk_err *err;
+};
+
+static int add_state(void *arg, const char *name)
+{
+	struct sight *sight = arg;
+	struct bpk_source *source = NULL;
+	struct bpk_err why = { 0 };
+	uint64_t state = 0; /* of what is no file */
+
+	if (!bpk_format_owns(name))
+		return 0;
+	if (bpk_dir_source(sight->dir, name, &source, &why) == 0)
+		state = bpk_source_state(source);
+	else if (bpk_err_is_of_machine(&why))
+		return bpk_fail_as(sight->err, &why);
+	bpk_source_close(source);
+	sight->state = bpk_hash(sight->state, bpk_view(name, strlen(name) + 1));
+	sight->state = bpk_hash(sight->state, bpk_view(&state, sizeof state));
+	return 0;
+}
+
+/* Note a directory's state. The generation alone does not tell: an append keeps it. */
+static int note_state(const struct bpk_place *place, struct bpk_merge_state *state,
+		      struct bpk_err *err)
+{
+	struct sight sight = { place->directory, BPK_HASH_START, err };
+
+	*state = (struct bpk_merge_state){ 0 };
+	if (!place->is_directory)
+		return 0;
+	if (bpk_dir_generation(place->directory, &state->generation, err) != 0 ||
+	    bpk_dir_list_files(place->directory, add_state, &sight, err) != 0)
+		return -1;
+	state->files = sight.state;
+	return 0;
+}
+
+static int check_copy(const struct bpk_merge *m, size_t copy, struct bpk_err *err)
+{
+	const struct bpk_place *place = &m->copies[copy].place;
+	struct bpk_merge_state now;
+
+	if (bpk_place_unchanged(place, err) != 0 || note_state(place, &now, err) != 0)
+		return -1;
+	return now.generation == m->states[copy].generation && now.files == m->states[copy].files
+		       ? 0
+		       : bpk_fail_changed(err);
+}
+
+int bpk_merge_unchanged(const struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (check_copy(m, c, err) != 0)
+			return bpk_input_subject(&m->copies[c], err);
+	return 0;
+}
+
 /* ---- Opening ---- */
 
 static int search(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 {
 	const struct bpk_place *place = &m->copies[copy].place;
 
-	if ((place->is_directory &&
-	     bpk_dir_generation(place->directory, &m->generations[copy], err) != 0) ||
-	    m->format->salvage(place, &m->found[copy], err) != 0)
-		return bpk_input_subject(&m->copies[copy], err);
+	return m->format->salvage(place, &m->found[copy], err) == 0
+		       ? 0
+		       : bpk_input_subject(&m->copies[copy], err);
+}
+
+static int note_states(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (note_state(&m->copies[c].place, &m->states[c], err) != 0)
+			return bpk_input_subject(&m->copies[c], err);
 	return 0;
 }
 
@@ -63,9 +132,20 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 		if (search(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
-	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
+	    bpk_merge_keep_intact(m, err) != 0 || list_known(m, err) != 0 ||
+	    bpk_merge_choose(m, err) != 0)
 		return -1;
 	return bpk_merge_take_chunks(m, err) != 0 ? -1 : bpk_merge_prove(m, err);
+}
+
+/* Copies that change contradict each other, and themselves. */
+static int judge(const struct bpk_merge *m, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+
+	if (bpk_merge_unchanged(m, &changed) != 0)
+		*err = changed;
+	return -1;
 }
 
 int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
@@ -83,7 +163,8 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		.format = format,
 		.budget = BUDGET,
 	};
-	if (merge(&o->merge, err) != 0) {
+	if (note_states(&o->merge, err) != 0 ||
+	    (merge(&o->merge, err) != 0 && judge(&o->merge, err) != 0)) {
 		bpk_merge_close(&o->merge);
 		return -1;
 	}
@@ -140,19 +221,6 @@ bool bpk_merge_changes(const struct bpk_merge *m)
 const char *bpk_merge_doubt(const struct bpk_merge *m)
 {
 	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
-}
-
-int bpk_merge_unchanged(const struct bpk_merge *m, struct bpk_err *err)
-{
-	for (size_t c = 0; c < m->ncopies; c++) {
-		const struct bpk_place *place = &m->copies[c].place;
-
-		if ((place->is_directory &&
-		     bpk_dir_settle(place->directory, m->generations[c], true, err) != 0) ||
-		    bpk_place_unchanged(place, err) != 0)
-			return bpk_input_subject(&m->copies[c], err);
-	}
-	return 0;
 }
 
 /* ---- Writing ---- */

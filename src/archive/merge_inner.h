@@ -45,15 +45,22 @@ struct bpk_merge_known {
 	uint64_t offset, packed_size;
 };
 
+/* The state of a directory. */
+struct bpk_merge_state {
+	uint64_t generation;
+	uint64_t files; /* a hash of their names, inodes, sizes and times */
+};
+
 struct bpk_merge {
 	const struct bpk_input *copies;
 	size_t ncopies;
 	const struct bpk_format *format;
-	uint64_t generations[BPK_MERGE_MOST];     /* of directories */
-	struct bpk_salvage found[BPK_MERGE_MOST]; /* in each copy alone */
-	struct bpk_merge_file *files;             /* by name */
+	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
+	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
+	struct bpk_merge_file *files;                  /* by name */
 	size_t nfiles, files_room;
-	const char **names; /* theirs */
+	const char **names;           /* theirs */
+	bool dropped[BPK_MERGE_MOST]; /* copies that are damaged, where others are intact */
 	struct bpk_merge_known *known;
 	size_t nknown;
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */
@@ -91,6 +98,11 @@ struct bpk_merge_view {
 int bpk_merge_view_open(struct bpk_merge *m, int whose, struct bpk_merge_file *only,
 			struct bpk_merge_view *view, struct bpk_err *err);
 void bpk_merge_view_close(struct bpk_merge_view *view);
+
+/* ---- Intact copies: merge_intact.c ---- */
+
+/* If copies are intact, take nothing of the others: what no digest covers would come from any. */
+int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 

@@ -14,6 +14,15 @@ static int fail_other(const struct bpk_merge *m, size_t a, size_t b, const char 
 			m->copies[a].path, m->copies[b].path, x, y, what);
 }
 
+/* True if a chunk tells the size of all but the last one. */
+static bool has_size(const struct bpk_salvage *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].intact && found->all[i].number + 1 < found->nchunks)
+			return true;
+	return false;
+}
+
 /* Numbers and sizes, as far as they are certain. */
 static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
 {
@@ -23,9 +32,21 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 		return 0;
 	if (x->nchunks != y->nchunks)
 		return fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
-	if (x->chunk_size != y->chunk_size)
+	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
 		return fail_other(m, a, b, "bytes in a chunk", x->chunk_size, y->chunk_size, err);
 	return 0;
+}
+
+/* source: NULL if the file that a chunk was found in is not there any more. */
+static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *bytes,
+		    struct bpk_err *err)
+{
+	size_t got = 0;
+
+	if (source != NULL &&
+	    bpk_source_read_at(source, offset, bpk_span(bytes->data, bytes->size), &got, err) != 0)
+		return -1;
+	return got < bytes->size ? bpk_fail_changed(err) : 0;
 }
 
 /* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
@@ -34,7 +55,6 @@ static int read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 {
 	struct bpk_merge_view view = { 0 };
 	struct bpk_source *source = NULL;
-	size_t got = 0;
 	int rc = bpk_buf_resize(bytes, (size_t)run->size, err);
 
 	if (rc == 0 && file->nparts > 0)
@@ -42,12 +62,9 @@ static int read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 	else if (rc == 0)
 		rc = bpk_merge_borrow(m, run->copy, file, &source, err);
 	if (rc == 0)
-		rc = bpk_source_read_at(source != NULL ? source : view.place.source, run->offset,
-					bpk_span(bytes->data, bytes->size), &got, err);
+		rc = read_all(source != NULL ? source : view.place.source, run->offset, bytes, err);
 	bpk_merge_release(m, source);
 	bpk_merge_view_close(&view);
-	if (rc == 0 && got < bytes->size)
-		rc = bpk_fail(err, BPK_FAILED, "has become shorter");
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[run->copy], err);
 }
 
@@ -276,7 +293,7 @@ static int take_others(struct bpk_merge *m, struct bpk_err *err)
 	if (ops->open(&view.place, &options, &reader, NULL) != 0)
 		reader = NULL;
 	for (size_t c = 0; rc == 0 && reader != NULL && c < m->ncopies; c++)
-		if (m->files[0].sizes[c] != m->files[0].size)
+		if (!m->dropped[c] && m->files[0].sizes[c] != m->files[0].size)
 			rc = take_copy(m, c, reader, err);
 	if (reader != NULL)
 		ops->close(reader);
@@ -289,7 +306,7 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 	bool is_file = m->names == NULL;
 
 	for (size_t c = 0; c < m->ncopies; c++)
-		if ((!is_file || m->files[0].sizes[c] == m->files[0].size) &&
+		if (!m->dropped[c] && (!is_file || m->files[0].sizes[c] == m->files[0].size) &&
 		    take_copy(m, c, NULL, err) != 0)
 			return -1;
 	return is_file && m->is_open ? take_others(m, err) : 0;

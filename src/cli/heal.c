@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/side.h"
 #include "cli/signal.h"
+#include "cli/verify.h"
 
 /* ---- the verdict ---- */
 
@@ -109,6 +110,18 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, path, heals, err);
 }
 
+bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
+{
+	const struct bpk_info *info = in->info;
+	struct bpk_err why = { 0 };
+
+	if (info->seal.sealed)
+		return true;
+	return bpk_checksum_is_strong(info->chunks.checksum) && info->members <= 1 &&
+	       info->metadata.given && bpk_ident_is_named(info->metadata.text) &&
+	       bpk_verify_recorded(shared, in, true, &why) == 0;
+}
+
 /* Damage that comes later could not be healed in place. */
 static int note_other_time(const struct bpk_shared *shared, const struct bpk_side *side,
 			   const char *path)
@@ -122,13 +135,15 @@ static int note_other_time(const struct bpk_shared *shared, const struct bpk_sid
 }
 
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
-		       const char *path, bool *heals, struct bpk_err *err)
+		       const struct bpk_input *in, bool *heals, struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
+	const char *path = in->path;
 	char word[BPK_WORD_TEXT];
 
 	bpk_shell_word(path, word);
-	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path))
+	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
+	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, path, heals, err);
 	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 	    side->drift.added > 0)
@@ -215,7 +230,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, heals, err);
 	else if (there && !is_in_change(&in->place))
-		rc = judge_whole(shared, &side, in->path, heals, err);
+		rc = judge_whole(shared, &side, in, heals, err);
 	bpk_side_clear(&side);
 	return rc;
 }
@@ -549,7 +564,8 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 		bpk_fail(&err, BPK_REPAIRABLE,
 			 "a change was interrupted and is pending; --in-place settles it");
 		rc = bpk_input_subject(&in, &err);
-	} else if (rc == 0 && bpk_side_verify(shared, &in, &err) != 0) {
+	} else if (rc == 0 && (bpk_side_verify(shared, &in, &err) != 0 ||
+			       bpk_verify_recorded(shared, &in, false, &err) != 0)) {
 		bpk_input_close(&in);
 		rc = apply(shared, path, &err);
 	} else if (rc == 0) {

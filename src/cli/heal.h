@@ -17,6 +17,11 @@
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
 		   struct bpk_err *err);
 
+/* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
+ * checksums that are hard to forge and the identity that it records. Parity that differs is of
+ * another state then, whatever the times say. */
+bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in);
+
 /* The restored cells, and their bytes. */
 struct bpk_healed {
 	uint64_t cells, bytes;

@@ -7,6 +7,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
+#include "cli/verify.h"
 
 /* The copies, and the job that is done with their union. */
 struct merging {
@@ -147,12 +148,35 @@ static void print_whole(const struct bpk_salvage_job *job, bool applies)
 		       job->in.info->raw_size);
 }
 
+/* The content is the one whose identity the copies record, if they do. */
+static int compare_ident(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_info *info = job->in.info;
+	struct bpk_shared shared = *job->shared;
+	struct bpk_input fresh = { .path = job->in.path, .format = job->format };
+	int rc;
+
+	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+		return 0;
+	shared.as_stored = shared.audits = false;
+	shared.quiet = true;
+	rc = bpk_merge_place(job->merge, &fresh.place, err);
+	if (rc == 0)
+		rc = bpk_input_start(&fresh, &shared, shared.chunk_limit, err);
+	if (rc == 0)
+		rc = bpk_verify_fresh(&shared, &fresh, err);
+	bpk_input_close(&fresh);
+	return rc;
+}
+
 /* Every byte of the union is accounted for, and every chunk is intact. */
 static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const char *doubt = bpk_merge_doubt(job->merge);
 
 	job->is_whole = true;
+	if (compare_ident(job, err) != 0)
+		return -1;
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
@@ -165,7 +189,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	return 0;
 }
 
-static int merge(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
 {
 	struct bpk_salvage_job *job = &m->job;
 	bool applies = job->shared->output != NULL;
@@ -178,6 +202,19 @@ static int merge(struct merging *m, char *const *paths, size_t count, struct bpk
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
 		return bpk_fail_as(err, &why);
 	return bpk_salvage_run(job, applies, err);
+}
+
+/* A verdict on copies that have changed meanwhile is none. */
+static int merge(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+	int rc = unite(m, paths, count, err);
+
+	if (m->job.merge == NULL || m->job.is_saved || err->kind == BPK_NO_MEMORY ||
+	    bpk_merge_unchanged(m->job.merge, &changed) == 0)
+		return rc;
+	*err = changed;
+	return -1;
 }
 
 void bpk_merge_files(const struct bpk_args *args, char *const *paths, size_t count,

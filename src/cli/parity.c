@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/heal.h"
 #include "cli/report.h"
 #include "cli/side.h"
 #include "cli/text.h"
 #include "cli/transfer.h"
+#include "cli/verify.h"
 
 struct parity_args {
 	struct bpk_shared shared;
@@ -81,11 +83,16 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 	return rc;
 }
 
-/* Bytes that no checksum covers would lose what restores them. */
-static int refuse_damaged(const char *path, struct bpk_err *err)
+/* Bytes that no checksum covers would lose what restores them, and wrong content would be kept. A
+ * seal that fits proves that older parity is of another state. */
+static int refuse_damaged(const struct parity_args *args, const struct bpk_input *in,
+			  struct bpk_err *err)
 {
 	struct bpk_err why;
-	int rc = bpk_side_need_whole(path, err);
+	int rc = bpk_verify_recorded(&args->shared, in, false, err);
+
+	if (rc == 0 && !bpk_heal_is_proven(&args->shared, in))
+		rc = bpk_side_need_whole(in->path, err);
 
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
 		return rc;
@@ -109,7 +116,7 @@ static int make(const struct parity_args *args, struct bpk_input *in, unsigned s
 		rc = verify(args, in, &files, err);
 	}
 	if (rc == 0 && !options.force)
-		rc = refuse_damaged(in->path, err);
+		rc = refuse_damaged(args, in, err);
 	if (rc == 0)
 		rc = write_side(args, in, share, &options, err);
 	bpk_parity_files_clear(&files);

@@ -10,6 +10,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
+#include "cli/verify.h"
 
 /* ---- the need ---- */
 
@@ -438,6 +439,25 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 	*err = *damage;
 }
 
+/* No chunk is damaged. True if the identity that the archive records is of another content, or,
+ * where parity is used, that tells of damage, as verify says: that is reported. */
+static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
+{
+	const struct bpk_input *in = &job->in;
+	struct bpk_err err = { 0 };
+	bool heals;
+	int rc;
+
+	if (has_rest(in))
+		return false;
+	rc = bpk_verify_recorded(job->shared, in, false, &err);
+	if (!applies)
+		rc = bpk_heal_judge(job->shared, in, rc, &heals, &err);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	return rc != 0;
+}
+
 /* *has: it has a parity file, even one that cannot be opened. */
 static int find_side(const char *path, bool *has, struct bpk_err *err)
 {
@@ -513,7 +533,9 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		if (!applies)
 			weigh(&job, &damage, &err);
 		bpk_report(NULL, &err);
-	} else if (need == WHOLE && applies && job.shared->verbose)
+	} else if (need == WHOLE && is_refuted(&job, applies))
+		need = DAMAGED;
+	else if (need == WHOLE && applies && job.shared->verbose)
 		bpk_note(path, "is whole, nothing to do");
 	bpk_salvage_job_clear(&job);
 	return failed || need == DAMAGED || (need == WHOLE && applies);

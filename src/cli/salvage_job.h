@@ -38,6 +38,7 @@ struct bpk_salvage_job {
 	/* of copies; NULL: in is a single archive */
 	struct bpk_merge *merge;
 	bool is_whole; /* and their union is written byte by byte */
+	bool is_saved; /* and the result is in its place */
 	bool has_like; /* like has permissions and time for it */
 	struct stat like;
 };

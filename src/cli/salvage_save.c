@@ -361,5 +361,6 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 		bpk_draft_drop(job->draft);
 	else
 		rc = bpk_draft_keep(job->draft, has_like ? &like : NULL, err);
+	job->is_saved = rc == 0;
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", target);
 }

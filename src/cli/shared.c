@@ -57,8 +57,8 @@ const struct bpk_opt bpk_opt_rm = {
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, remove),
 	.help = "delete the source once the result is safe",
 	.more = "The result is synced first, and a source that has changed meanwhile is kept. "
-		"bpk-pack(1) then also compares every chunk, as with --compare. Not together "
-		"with --no-sync.",
+		"bpk-pack(1) then also compares every chunk, as with --compare; bpk-unpack(1) "
+		"compares a recorded identity, and parity. Not together with --no-sync.",
 	.group = GROUP_OUTPUT,
 };
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/content.h"
+#include "cli/heal.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -12,6 +13,7 @@
 #include "cli/side.h"
 #include "cli/unpack_fill.h"
 #include "cli/unpack_npy.h"
+#include "cli/verify.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -291,6 +293,27 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 
 /* ---- one file ---- */
 
+/* An archive is removed only if verify would pass it. Its chunks were tested; the identity that it
+ * records and its parity file tell more. Another file of that one's name tells nothing. */
+static int check_removal(const struct unpack_args *args, const struct bpk_input *in,
+			 struct bpk_err *err)
+{
+	char *side;
+	bool heals;
+	int rc;
+
+	if (!args->shared.remove || bpk_share_assists() || strcmp(in->path, "-") == 0)
+		return 0;
+	side = bpk_side_name(in->path, err);
+	if (side == NULL)
+		return -1;
+	rc = bpk_verify_recorded(&args->shared, in, true, err);
+	if (bpk_side_is(side))
+		rc = bpk_heal_judge(&args->shared, in, rc, &heals, err);
+	free(side);
+	return rc;
+}
+
 /* Remove the parity file beside an archive that --rm has removed. That of an archive behind a link
  * has another name, and stays as the archive does. */
 static int remove_side(const char *path, struct bpk_err *err)
@@ -339,6 +362,8 @@ static void unpack_one(void *arg, const char *path)
 	}
 	rc = open_and_unpack(args, path, &transfer, &err);
 	broken = rc < 0 && err.kind == BPK_CORRUPT && transfer.draft != NULL;
+	if (rc == 0)
+		rc = check_removal(args, &in, &err);
 	if (rc == 0)
 		rc = bpk_transfer_keep(&transfer, &err);
 	if (rc == 0 && args->shared.remove && !bpk_share_assists())

@@ -1,5 +1,6 @@
 /* bpk verify: verify.c reads the command line, verify_tree.c finds the inputs, verify_work.c
- * verifies one, verify_beside.c many small ones. For the main thread alone. */
+ * verifies one, verify_beside.c many small ones. For the main thread alone. Other commands compare
+ * recorded identities, too. */
 #ifndef BPK_CLI_VERIFY_H
 #define BPK_CLI_VERIFY_H
 
@@ -58,6 +59,14 @@ int bpk_verify_identity_run(const struct bpk_verify_args *args, struct bpk_trans
 int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_input *in,
 			struct bpk_ident *tree, struct bpk_ident_ranges *differing,
 			const struct bpk_remarks *remarks, struct bpk_err *err);
+
+/* The same for an input that another command trusts. all: even where verify leaves it out, since
+ * much would be unpacked of little. */
+int bpk_verify_recorded(const struct bpk_shared *shared, const struct bpk_input *in, bool all,
+			struct bpk_err *err);
+
+/* The same for one that is open, in C's order, to be read for this alone; without a record 0. */
+int bpk_verify_fresh(const struct bpk_shared *shared, struct bpk_input *fresh, struct bpk_err *err);
 
 /* Report the other ranges; and add all to the record. */
 void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,

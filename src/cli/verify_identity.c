@@ -117,24 +117,34 @@ static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
 	return rc;
 }
 
+/* in is fresh. */
+static int compare_fresh(const struct bpk_verify_args *args, struct bpk_input *in,
+			 struct bpk_ident_ranges *differing, struct bpk_err *err)
+{
+	struct bpk_ident recorded = { 0 };
+	bool has = false;
+	int rc = 0;
+
+	if (bpk_identity_take(in->info, in->info->raw_size, &recorded, &has, err) != 0)
+		rc = bpk_input_subject(in, err);
+	if (rc == 0 && has)
+		rc = read_again(args, in, &recorded, differing, err);
+	bpk_ident_clear(&recorded);
+	return rc;
+}
+
 static int compare_content(const struct bpk_verify_args *args, const char *path,
 			   struct bpk_ident_ranges *differing, struct bpk_err *err)
 {
 	struct bpk_shared shared = args->shared;
-	struct bpk_ident recorded = { 0 };
 	struct bpk_input again = { 0 };
-	bool has = false;
 	int rc;
 
 	shared.as_stored = shared.audits = false;
 	shared.quiet = true;
 	rc = bpk_input_open(&again, path, &shared, err);
-	if (rc == 0 &&
-	    bpk_identity_take(again.info, again.info->raw_size, &recorded, &has, err) != 0)
-		rc = bpk_input_subject(&again, err);
-	if (rc == 0 && has)
-		rc = read_again(args, &again, &recorded, differing, err);
-	bpk_ident_clear(&recorded);
+	if (rc == 0)
+		rc = compare_fresh(args, &again, differing, err);
 	bpk_input_close(&again);
 	return rc;
 }
@@ -176,6 +186,43 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 		return 0;
 	fail_range(differing, 0, in, err);
 	return -1;
+}
+
+static void ignore(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+int bpk_verify_recorded(const struct bpk_shared *shared, const struct bpk_input *in, bool all,
+			struct bpk_err *err)
+{
+	const struct bpk_remarks nobody = { ignore, NULL };
+	struct bpk_ident_ranges differing = { 0 };
+	struct bpk_verify_args args = { .shared = *shared };
+	struct bpk_ident unread = { 0 };
+	int rc;
+
+	args.identity = all && in->info->members <= 1 && bpk_program->team == NULL && is_named(in);
+	rc = bpk_verify_identity(&args, in, &unread, &differing, &nobody, err);
+	bpk_ident_ranges_clear(&differing);
+	return rc;
+}
+
+int bpk_verify_fresh(const struct bpk_shared *shared, struct bpk_input *fresh, struct bpk_err *err)
+{
+	const struct bpk_verify_args args = { .shared = *shared };
+	struct bpk_ident_ranges differing = { 0 };
+	int rc = 0;
+
+	if (find_reason(&args, fresh) == NULL)
+		rc = compare_fresh(&args, fresh, &differing, err);
+	if (rc == 0 && differing.count > 0) {
+		fail_range(&differing, 0, fresh, err);
+		rc = -1;
+	}
+	bpk_ident_ranges_clear(&differing);
+	return rc;
 }
 
 void bpk_verify_report_differing(const struct bpk_ident_ranges *differing,

@@ -297,3 +297,32 @@ forge() {
     ends 5 bpk cmp x.blp a
     refuses 2 'a recorded identity is not that of its content' bpk cmp --recorded x.blp b
 }
+
+@test "repair, --merge, unpack --rm and parity trust no content that is not that of the record" {
+    data noise 60000 a
+    { printf x && tail -c +2 a; } >b
+    forge a b
+    cp x.blp y.blp
+    for command in 'repair x.blp' 'repair --apply -o out x.blp' 'repair --merge -o out x.blp y.blp' \
+        'unpack --rm -o out x.blp' 'parity x.blp'; do
+        refuses 2 'raw bytes 0:60000 are not those of the recorded identity' bpk $command
+        [ ! -e out ]
+        [ ! -e x.blp.bpp ]
+        same x.blp y.blp
+    done
+    quietly bpk unpack -o raw x.blp
+    same raw b
+    quietly bpk parity --force x.blp
+    refuses 2 'not those of the recorded identity' bpk repair --apply -o out x.blp
+    for format in "${formats[@]}"; do
+        bpk pack -q --identity --parity 20% -F $format -o good.$format a
+        quietly bpk repair good.$format
+        quietly bpk repair --merge -o out good.$format good.$format
+        rm -r out
+        quietly bpk unpack --rm -o out good.$format
+        same out a
+        [ ! -e good.$format ]
+        [ ! -e good.$format.bpp ]
+        rm out
+    done
+}

@@ -144,3 +144,62 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
         same new.$suffix good.$suffix
     done
 }
+
+@test "copies that change while they are read end the merge, or the result is of one state" {
+    local suffix count step status all=0
+    need_nth
+    data noise 60000 A
+    data noise 2000 more
+    cat A more >longer
+    for suffix in blp blpd b2frame b2s; do
+        bpk pack -q -z 8K -o good.$suffix A
+        cp -r good.$suffix x.$suffix
+        "$nth" -R -o calls "$BPK" repair --merge -T 1 -o out.$suffix x.$suffix x.$suffix >"$out"
+        count=$(wc -l <calls)
+        step=$((count / (${BPK_BESIDE_TRIES:-6}) + 1))
+        for ((point = 1 + all % step; point <= count; point += step)); do
+            rm -rf x.$suffix out.$suffix
+            cp -r good.$suffix x.$suffix
+            status=0
+            NTH_RUN="timeout 5 $BPK append -q --no-sync x.$suffix more" "$nth" -R -n $point -a run \
+                "$BPK" repair --merge -T 1 -o out.$suffix x.$suffix x.$suffix >"$out" 2>"$err" || status=$?
+            all=$((all + 1))
+            if [ $status -eq 0 ]; then
+                bpk verify out.$suffix
+                bpk cat out.$suffix >got
+                cmp -s got A || same got longer
+            else
+                [ $status -eq 1 ] || die "$suffix at $point: status $status" "$(cat "$err")"
+                says 'changed while it was read'
+                [ ! -e out.$suffix ]
+            fi
+        done
+    done
+    echo "# $all points" >&3
+}
+
+@test "nothing is taken of a damaged copy beside an intact one, whose size of chunks it need not tell" {
+    data noise 40000 A
+    bpk pack -q -z 8K --set unit=m -o good.blp A
+    # the room behind the metadata, which no digest covers: behind header and metadata's head, of
+    # 32 bytes each, and the text, whose digest follows the room
+    cp good.blp 1.blp
+    text=$(od -An -tu4 -j52 -N4 good.blp) room=$(od -An -tu4 -j48 -N4 good.blp)
+    [ $((room - text)) -gt 40 ]
+    hurt 1.blp $((64 + text - 1)) $((room - text))
+    hurt 1.blp 30000 10
+    for copies in '1.blp good.blp' 'good.blp 1.blp'; do
+        quietly bpk repair --merge -f -o new.blp $copies
+        same new.blp good.blp
+    done
+    # a directory with its last chunk alone
+    head -c 32784 A >B
+    bpk pack -q -F chunked -z 8K --superchunk-size 8K -o good.blpd B
+    cp -r good.blpd 1.blpd
+    rm 1.blpd/meta/storage 1.blpd/data/__[1-4]__.bin
+    for copies in '1.blpd good.blpd' 'good.blpd 1.blpd'; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $copies
+        diff -r new.blpd good.blpd
+    done
+}

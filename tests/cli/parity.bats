@@ -649,6 +649,65 @@ restores_unwritten() {
         "(60000, 0, [], ['was restored by its parity file'])" ] || die "$(cat "$out")"
 }
 
+# Chunks 3 and 5 of an archive of chunks that are stored, of one size, change places: its time stays.
+swap() {
+    touch -r "$1" time
+    "$python" - "$1" "$2" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+raw = open(sys.argv[2], "rb").read()
+size = 8192 + 16 + 4
+first, second = (data.find(raw[n * 8192:n * 8192 + 99]) - 16 for n in (3, 5))
+data[first:first + size], data[second:second + size] = data[second:second + size], data[first:first + size]
+open(sys.argv[1], "r+b").write(data)
+END
+    touch -r time "$1"
+}
+
+@test "unpack --rm keeps an archive that its parity calls damaged, and repair tells" {
+    need_python
+    data noise 60000 a
+    bpk pack -q --checksum crc32 -0 -t 1 -z 8K --parity 40% -o a.blp a
+    cp a.blp good
+    swap a.blp a
+    cp a.blp bad
+    refuses 3 'no checksum fails, but .* parity restores all of it' bpk unpack --rm -o out a.blp
+    [ ! -e out ]
+    cmp a.blp bad
+    [ -e a.blp.bpp ]
+    refuses 3 'no checksum fails, but .* parity restores all of it' bpk repair a.blp
+    bpk verify --heal a.blp 2>"$err"
+    cmp a.blp good
+    quietly bpk unpack --rm -o out a.blp
+    cmp out a
+    [ -z "$(find . -name 'a.blp*')" ]
+}
+
+@test "what a seal, or strong checksums and an identity prove is not replaced by other parity of its time" {
+    local proof name
+    data noise 60000 a
+    { printf x && tail -c +2 a; } >b
+    for proof in --seal '--identity --checksum sha256'; do
+        for name in x.blp x.b2frame; do
+            bpk pack -q -f $proof -0 -z 8K -o old.${name#x.} a
+            bpk pack -q -f $proof -0 -z 8K -o new.${name#x.} b
+            touch -d '2020-02-02 02:02:02' old.${name#x.} new.${name#x.}
+            cp -p old.${name#x.} $name
+            bpk parity $name 40%
+            cp -p new.${name#x.} $name
+            refuses 3 'is whole, but its parity is stale' bpk verify --heal $name
+            cmp $name new.${name#x.}
+            quietly bpk parity $name
+            quietly bpk verify $name
+            # damage is healed still
+            printf 'xxxxxxxx' | dd of=$name bs=1 seek=30000 conv=notrunc status=none
+            touch -r new.${name#x.} $name
+            bpk verify --heal $name 2>"$err"
+            cmp $name new.${name#x.}
+        done
+    done
+}
+
 @test "pack --update --parity makes the parity that archives lack, or that is of another state" {
     mkdir in
     data records 3000 in/a

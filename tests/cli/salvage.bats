@@ -225,14 +225,14 @@ rounds() {
     "$python" -c 'import random; open("A", "wb").write(random.Random(5).randbytes(61440))'
     local kind
     for kind in "" --seal; do
-        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        bpk pack -f -q -0 --checksum crc32 -z 4K --superchunk-size 16K $kind -o d.blpd A
         mv d.blpd/data/__2__.bin two
         mv d.blpd/data/__3__.bin d.blpd/data/__2__.bin
         mv two d.blpd/data/__3__.bin
         ends 2 bpk repair --apply -f -o new.blpd d.blpd
         grep -qx 'd.blpd: raw bytes 0:61440 are intact, but not certain' "$out"
         says 'all 15 chunks that were found are intact; they are not those that meta/sizes records: some were swapped'
-        bpk pack -f -q -0 -z 4K --superchunk-size 16K $kind -o d.blpd A
+        bpk pack -f -q -0 --checksum crc32 -z 4K --superchunk-size 16K $kind -o d.blpd A
         cp -r d.blpd whole.blpd
         # the last two chunks of a file are 4096 bytes, 16 of a header and 4 of a digest each
         local end=$(stat -c %s d.blpd/data/__1__.bin)

@@ -1,0 +1,103 @@
+/* Copies that are intact beside damaged ones: then nothing of the damaged ones is taken. Called by
+ * merge.c. */
+#include "archive/merge_inner.h"
+
+#include <stdlib.h>
+
+static void ignore(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* Fails if a chunk is not intact. The search for chunks found some where the index does not look. */
+static int check_chunks(const struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = m->format->reader;
+	const struct bpk_salvage *found = &m->found[copy];
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	uint64_t count = 0;
+	int rc;
+
+	for (size_t i = 0; i < found->count; i++)
+		count += found->all[i].intact;
+	if (count < ops->info(reader)->chunks.count)
+		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
+	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
+	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
+		parcel.number++;
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&parcel.raw);
+	return rc < 0 ? -1 : 0;
+}
+
+/* The copy opens, and every byte of it is accounted for. */
+static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk_err *err)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_reader_ops *ops = m->format->reader;
+	struct bpk_place place = m->copies[copy].place;
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+
+	*intact = false;
+	if (ops->open(&place, &options, &reader, &why) == 0) {
+		*intact = ops->info(reader)->damage == NULL &&
+			  check_chunks(m, copy, reader, &why) == 0 &&
+			  (ops->audit == NULL || ops->audit(reader, ignore, NULL, &why) == 0);
+		ops->close(reader);
+	}
+	if (*intact || !bpk_err_is_of_machine(&why))
+		return 0;
+	*err = why;
+	return bpk_input_subject(&m->copies[copy], err);
+}
+
+/* Nothing of a copy is used any more. */
+static void drop_copy(struct bpk_merge *m, size_t copy)
+{
+	m->dropped[copy] = true;
+	bpk_salvage_clear(&m->found[copy]);
+	m->found[copy] = (struct bpk_salvage){ 0 };
+	for (size_t i = 0; i < m->nfiles; i++) {
+		m->files[i].sizes[copy] = m->files[i].first[copy] = BPK_UNKNOWN;
+		m->files[i].end[copy] = 0;
+	}
+}
+
+/* Drop the files that no other copy has. */
+static void drop_files(struct bpk_merge *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->nfiles; i++) {
+		bool is_there = false;
+
+		for (size_t c = 0; c < m->ncopies; c++)
+			is_there = is_there || m->files[i].sizes[c] != BPK_UNKNOWN;
+		if (is_there)
+			m->files[kept++] = m->files[i];
+		else
+			free(m->files[i].name);
+	}
+	m->nfiles = kept;
+	for (size_t i = 0; m->names != NULL && i < kept; i++)
+		m->names[i] = m->files[i].name;
+}
+
+int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
+{
+	bool intact[BPK_MERGE_MOST], any = false;
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		if (look(m, c, &intact[c], err) != 0)
+			return -1;
+		any = any || intact[c];
+	}
+	for (size_t c = 0; any && c < m->ncopies; c++)
+		if (!intact[c])
+			drop_copy(m, c);
+	if (any)
+		drop_files(m);
+	return 0;
+}
