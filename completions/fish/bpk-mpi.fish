@@ -224,6 +224,8 @@ complete -c bpk-mpi -n '__bpk_is convert' -s z -l chunk-size -x -d 'pack SIZE by
 complete -c bpk-mpi -n '__bpk_is convert' -l block-size -x -d 'divide chunks into blocks of SIZE bytes'
 complete -c bpk-mpi -n '__bpk_is convert' -l slack -x -d 'leave room in each chunk: N bytes, or P percent of it'
 complete -c bpk-mpi -n '__bpk_is convert' -l checksum -x -a 'none adler32 crc32 md5 sha1 sha224 sha256 sha384 sha512' -d 'protect every chunk with checksum NAME'
+complete -c bpk-mpi -n '__bpk_is convert' -l seal -d 'record a digest over the whole archive, as pack --seal does'
+complete -c bpk-mpi -n '__bpk_is convert' -l identity -d 'record the tree that bpk sum --tree finds, as pack --identity does'
 complete -c bpk-mpi -n '__bpk_is convert' -l no-offsets -d 'write no table of chunk offsets'
 complete -c bpk-mpi -n '__bpk_is convert' -l append-space -x -d 'leave room in the table of offsets for N more chunks'
 complete -c bpk-mpi -n '__bpk_is convert' -l layout -x -a 'blaze bcolz' -d 'arrange the files of a directory in layout NAME'
