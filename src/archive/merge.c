@@ -21,7 +21,7 @@ static int add_state(void *arg, const char *name)
 	struct sight *sight = arg;
 	struct bpk_source *source = NULL;
 	struct bpk_err why = { 0 };
-	uint64_t state = 0; /* of what is no file */
+	uint64_t state = 0; /* of other things than files */
 
 	if (!bpk_format_owns(name))
 		return 0;

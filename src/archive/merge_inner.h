@@ -101,7 +101,8 @@ void bpk_merge_view_close(struct bpk_merge_view *view);
 
 /* ---- Intact copies: merge_intact.c ---- */
 
-/* If copies are intact, take nothing of the others: what no digest covers would come from any. */
+/* If copies are intact, take nothing of the others: bytes that no digest covers would come from any
+ * copy. */
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */

@@ -10,7 +10,7 @@ static void ignore(void *arg, const char *line)
 	(void)line;
 }
 
-/* Fails if a chunk is not intact. The search for chunks found some where the index does not look. */
+/* Fails if a chunk is not intact. The search may have found chunks to which no index leads. */
 static int check_chunks(const struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = m->format->reader;

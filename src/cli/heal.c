@@ -296,7 +296,7 @@ static int save_bad(const struct bpk_side *side, struct bpk_edit *edit, struct b
 	return rc;
 }
 
-/* Of a file whose healing was interrupted: only what that was about to restore differs. */
+/* Of a file whose healing was interrupted: only the cells that it was about to restore differ. */
 static bool is_as_then(void *arg, const struct bpk_edit *edit)
 {
 	struct bpk_side *side = arg;

@@ -83,7 +83,7 @@ static int write_side(const struct parity_args *args, struct bpk_input *in, unsi
 	return rc;
 }
 
-/* Bytes that no checksum covers would lose what restores them, and wrong content would be kept. A
+/* Bytes that no checksum covers would lose their parity, and wrong content would be kept. A
  * seal that fits proves that older parity is of another state. */
 static int refuse_damaged(const struct parity_args *args, const struct bpk_input *in,
 			  struct bpk_err *err)

@@ -525,7 +525,7 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 	failed = open_job(&job, path, applies, &opened, &damage) != 0;
 	if (opened)
 		need = need_of(job.shared, &job.in, applies, &damage);
-	/* what follows would pass a file that could not be read */
+	/* the next steps would pass a file that could not be read */
 	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
 	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
 		bpk_report(NULL, &damage);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Add up the sizes of intact chunks, from the first on until one is lost, and from the last one
- * back, if the whole is known: a single lost one is what remains. */
+ * back, if the whole is known: a single lost one has the rest. */
 static void add_up(const struct bpk_salvage *found, const uint32_t *sizes, uint64_t *starts)
 {
 	uint64_t n = found->nchunks, at = 0, end = found->counted ? found->raw_size : BPK_UNKNOWN;

@@ -175,8 +175,8 @@ void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
 int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* Keep the first nchunks chunks. What is cut off must be what was sealed, since an append packs the
- * bytes of a short last chunk once more. */
+/* Keep the first nchunks chunks. The others must be those that were sealed, since an append packs
+ * the bytes of a short last chunk once more. */
 int bpk_seal_growth_cut(struct bpk_seal_growth *growth, uint64_t nchunks, struct bpk_err *err);
 
 /* Make the tree of all chunks. */

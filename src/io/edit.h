@@ -25,7 +25,7 @@
 struct bpk_edit;
 
 /*
- * A change that brings back what the file was at the time of its last change: the file keeps that
+ * A change that brings back the content at the time of its last change: the file keeps that
  * time, whether the change is committed or undone, or is undone by the next such change after its
  * process died. is_as_then tells that one, of the file as it was committed, whether nobody else has
  * written to it since; false: it gets a new time. It may call bpk_edit_has_saved.

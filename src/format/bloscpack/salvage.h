@@ -14,7 +14,7 @@ struct bpk_bloscpack_left {
 	struct bpk_bloscpack_header header;
 
 	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
-	uint64_t shift;    /* of what is good: bytes that came before it; wraps if bytes went */
+	uint64_t shift;    /* of the good part: bytes that came before it; wraps if bytes went */
 	bool traces, none; /* else: signs that there were some, or that there were none */
 	struct bpk_array array; /* that they describe */
 	bool has_array;

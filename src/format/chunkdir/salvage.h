@@ -6,7 +6,7 @@
 #include "format/chunkdir/meta.h"
 
 /* Describe in salvage the metadata of a directory that has lost its other meta files, and add the
- * doubts about what is lost. */
+ * doubts about lost facts. */
 int bpk_chunkdir_salvage_attributes(struct bpk_dir *dir, struct bpk_salvage *salvage,
 				    struct bpk_err *err);
 
