@@ -288,6 +288,7 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 {
 	bool chunks = survey->shared->verbose > 1;
 	const struct bpk_info *info = in->info;
+	enum bpk_side_state parity;
 	int rc;
 
 	bpk_record_begin("info", in->path);
@@ -306,8 +307,10 @@ static int print_record(const struct survey *survey, struct bpk_input *in,
 	bpk_seal_record(info);
 	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
 	bpk_record_u64("npredicted", npredicted);
-	bpk_side_record(bpk_side_state(in->path));
-	rc = bpk_identity_record(info, bpk_describe_raw_size(info), err);
+	rc = bpk_side_look(in->path, &parity, err);
+	bpk_side_record(parity);
+	if (rc == 0)
+		rc = bpk_identity_record(info, bpk_describe_raw_size(info), err);
 	if (rc == 0)
 		rc = record_metadata(info, err);
 	if (rc == 0)

@@ -323,10 +323,15 @@ static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *
 	const char *path = pack->transfer.target;
 	struct bpk_shared shared = pack->args->common.shared;
 	struct bpk_input in = { 0 };
+	enum bpk_side_state state;
 	int rc;
 
 	*added = false;
-	if (pack->parity == 0 || bpk_side_state(path) == BPK_SIDE_CURRENT)
+	if (pack->parity == 0)
+		return 0;
+	if (bpk_side_look(path, &state, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	if (state == BPK_SIDE_CURRENT)
 		return 0;
 	shared.judges = shared.as_stored = shared.audits = true;
 	/* damage would get parity, too */

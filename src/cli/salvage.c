@@ -392,7 +392,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return fail_lost(job, "; --fill zero or skip writes the others", err);
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
-	if (applies && job->found.sealed)
+	if (applies && job->found.sealed && !job->shared->quiet)
 		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
 	if (job->loses_ident)
 		bpk_note(bpk_input_name(job->in.path),

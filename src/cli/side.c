@@ -346,39 +346,56 @@ bool bpk_side_has(const char *path)
 	return there;
 }
 
-/* No file of the directory was written, lost or added since its parity was made. */
-static bool has_same_files(const struct bpk_side *side, const char *path)
+/* True in *same if no file of the directory was written, lost or added since its parity was made. */
+static int look_at_files(const struct bpk_side *side, const char *path, bool *same,
+			 struct bpk_err *err)
 {
 	struct bpk_parity_files now = { 0 };
-	struct bpk_parity_drift drift = { .missing = 1 };
+	struct bpk_parity_drift drift;
 	struct bpk_dir *dir = NULL;
+	int rc = bpk_dir_open(path, bpk_format_owns, &dir, err);
 
-	if (bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
-	    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0)
+	if (rc == 0)
+		rc = bpk_parity_files_list(dir, bpk_format_owns, &now, err);
+	if (rc == 0) {
 		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
+		*same = drift.missing + drift.resized + drift.newer + drift.added == 0;
+	}
 	bpk_parity_files_clear(&now);
 	bpk_dir_close(dir);
-	return drift.missing + drift.resized + drift.newer + drift.added == 0;
+	return rc;
 }
 
-enum bpk_side_state bpk_side_state(const char *path)
+static int look_at_file(const struct bpk_side *side, const char *path, bool *same,
+			struct bpk_err *err)
 {
-	enum bpk_side_state state = BPK_SIDE_NONE;
-	struct bpk_side side;
 	struct stat now;
-	bool there, same;
 
-	if (bpk_side_open(&side, path, &there, NULL) != 0) {
-		state = BPK_SIDE_DAMAGED;
-	} else if (there) {
-		same = bpk_parity_files(side.parity) != NULL
-			       ? has_same_files(&side, path)
-			       : stat(path, &now) == 0 && bpk_side_is_current(&side, &now) &&
-					 (uint64_t)now.st_size == bpk_parity_size(side.parity);
-		state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
-	}
+	if (stat(path, &now) != 0)
+		return bpk_fail_errno(err, errno, "stat");
+	*same = bpk_side_is_current(side, &now) &&
+		(uint64_t)now.st_size == bpk_parity_size(side->parity);
+	return 0;
+}
+
+int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+	bool there = false, same = false, opened;
+	int rc = bpk_side_open(&side, path, &there, &why);
+
+	*state = BPK_SIDE_DAMAGED;
+	rc = bpk_err_settle(rc, &why, &opened, err);
+	if (rc == 0 && opened && !there)
+		*state = BPK_SIDE_NONE;
+	else if (rc == 0 && opened)
+		rc = bpk_parity_files(side.parity) != NULL ? look_at_files(&side, path, &same, err)
+							   : look_at_file(&side, path, &same, err);
+	if (rc == 0 && opened && there)
+		*state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
 	bpk_side_clear(&side);
-	return state;
+	return rc;
 }
 
 void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)

@@ -74,7 +74,7 @@ enum bpk_side_state {
 	BPK_SIDE_DAMAGED, /* it cannot be used */
 };
 
-enum bpk_side_state bpk_side_state(const char *path);
+int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err);
 
 /* Add it to the record as parity: null, "current", "stale" or "damaged". */
 void bpk_side_record(enum bpk_side_state state);

@@ -495,14 +495,15 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 	return verify_found(&thorough, transfer, found, remarks, err);
 }
 
-static enum bpk_side_state find_parity(const struct bpk_verify_args *args,
-				       const struct bpk_input *in)
+static int find_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
+		       enum bpk_side_state *state, struct bpk_err *err)
 {
 	bool is_wanted = args->parity || args->shared.json;
 
-	return is_wanted && bpk_program->team == NULL && !in->place.is_member
-		       ? bpk_side_state(in->path)
-		       : BPK_SIDE_NONE;
+	*state = BPK_SIDE_NONE;
+	if (!is_wanted || bpk_program->team != NULL || in->place.is_member)
+		return 0;
+	return bpk_side_look(in->path, state, err) == 0 ? 0 : bpk_input_subject(in, err);
 }
 
 /* The word for status 3, by the verdicts before and after parity was looked at. */
@@ -522,18 +523,22 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before, b
 		       : "sizes";
 }
 
-/* Note both for the record, and for --parity. */
-static void note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
-			struct findings *found, enum bpk_kind before, bool heals,
-			const struct bpk_err *err)
+/* Note both for the record, and for --parity. A verdict that was found stays. */
+static int note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
+		       struct findings *found, enum bpk_kind before, bool heals, int rc,
+		       struct bpk_err *err)
 {
-	found->parity = find_parity(args, in);
-	if (err->kind != BPK_REPAIRABLE)
-		return;
+	struct bpk_err why = { 0 };
+
+	if (find_parity(args, in, &found->parity, &why) != 0 && rc == 0)
+		return bpk_fail_as(err, &why);
+	if (rc == 0 || err->kind != BPK_REPAIRABLE)
+		return rc;
 	found->repairable = find_word(in, before, heals, found->parity);
 	/* cells may be, though times and sizes fit */
 	if (before == BPK_OK && !heals && found->parity == BPK_SIDE_CURRENT)
 		found->parity = BPK_SIDE_DAMAGED;
+	return rc;
 }
 
 /* The verdict with a parity file, after healing if that is asked for. */
@@ -547,7 +552,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	bool heals = false;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
-	note_parity(args, transfer->in, found, before, heals, err);
+	rc = note_parity(args, transfer->in, found, before, heals, rc, err);
 	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
 		note_remark(remarks, "parity is of another time of change; bpk parity renews it");
 	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
@@ -563,8 +568,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
-	found->parity = find_parity(args, transfer->in);
-	return 0;
+	return find_parity(args, transfer->in, &found->parity, err);
 }
 
 /* Damage may leave nothing of an archive but the promise of its name. */

@@ -115,7 +115,7 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     bpk verify -rv tree >"$out" 2>"$err" || status=$?
     [ "$status" -eq 2 ]
     [ "$(wc -l <"$out")" -eq 3 ]
-    tail -n 1 "$out" | grep -q '^2 archives, .* 1 damaged, 0 skipped$'
+    tail -n 1 "$out" | grep -q '^3 archives, .* 1 damaged, 0 skipped$'
     says 'tree/empty\.blpd: is not a chunked directory, although its name says so'
     refuses 1 'is a directory, expected an archive' bpk verify tree
 }

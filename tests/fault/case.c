@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RAW_SIZE = 40000, FILE_MAX = 1 << 18 };
@@ -152,6 +153,20 @@ void case_restore_sources(void)
 	for (size_t i = 0; i < NSOURCES; i++)
 		if (!is_untouched(&sources[i]))
 			make_source(&sources[i]);
+}
+
+void case_settle(void)
+{
+	enum { TICK = 120 * 1000 }; /* microseconds; bpk_is_settled takes 100 ms */
+	struct timespec now;
+
+	case_restore_sources();
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (size_t i = 0; i < NSOURCES; i++)
+		if (now.tv_sec - sources[i].stat.st_ctim.tv_sec <= 1) {
+			usleep(TICK);
+			return;
+		}
 }
 
 void case_restore(const struct row *row, enum where where)

@@ -64,6 +64,10 @@ void case_restore(const struct row *row, enum where where);
 /* Restore only the sources that were removed or changed. */
 void case_restore_sources(void);
 
+/* Restore them, and wait until nobody takes one for a file that may still be written: such a file
+ * is read with other calls. */
+void case_settle(void);
+
 /* Run the command in the folder as it is, and examine the files afterwards. force adds -f, as
  * TO_OLD does. */
 void case_run(const struct row *row, enum where where, bool force, const struct fault *fault,
