@@ -36,10 +36,8 @@ static const struct bpk_opt opt_seal = {
 	BPK_OPT_VALUE(OPT_FLAG, struct convert_args, seal),
 	.help = "record a digest over the whole archive, as pack --seal does",
 	.more = "Chunks are still copied; their checksums become sha256, unless they are of SHA-2 "
-		"or "
-		"none, or --checksum names others. Without this option the result of a sealed SRC "
-		"has no "
-		"seal.",
+		"or none, or --checksum names others. Without this option the result of a sealed "
+		"SRC has no seal.",
 };
 
 static const struct bpk_opt opt_identity = {
