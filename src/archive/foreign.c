@@ -84,6 +84,15 @@ void bpk_foreign_name(struct bpk_source *source, bool as_raw, struct bpk_err *er
 		bpk_fail(err, err->kind, "is %s, not an archive; see %s", found->name, found->tool);
 }
 
+bool bpk_foreign_is_known(struct bpk_source *source)
+{
+	struct bpk_view head = { 0 };
+
+	return bpk_source_peek(source, BPK_LAYOUT_HEAD, &head, NULL) == 0 &&
+	       (head.size == 0 || find_signature(head) != NULL ||
+		name_raw(head, bpk_source_size(source)) != NULL);
+}
+
 int bpk_foreign_fail(const struct bpk_place *place, bool as_raw, struct bpk_err *err)
 {
 	bpk_format_fail_unknown(place, err);

@@ -13,6 +13,9 @@
  */
 void bpk_foreign_name(struct bpk_source *source, bool as_raw, struct bpk_err *err);
 
+/* True if they do: nothing of an archive is lost then. */
+bool bpk_foreign_is_known(struct bpk_source *source);
+
 /* Fails as bpk_format_fail_unknown, with such a line where place is a file. */
 int bpk_foreign_fail(const struct bpk_place *place, bool as_raw, struct bpk_err *err);
 

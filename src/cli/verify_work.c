@@ -428,6 +428,16 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
+/* Of a file that does not begin as an archive, some of one may be left. */
+static bool may_be_salvaged(const struct bpk_input *in)
+{
+	struct bpk_source *source = in->place.source;
+
+	if (source == NULL && in->place.directory == NULL)
+		return false;
+	return bpk_salvage_format(in) != NULL && (source == NULL || !bpk_foreign_is_known(source));
+}
+
 /* The next step, a command before and behind the file's name. NULL: there is none, as for a file
  * that is no archive. */
 static const char *find_advice(const struct bpk_input *in, const struct findings *found,
@@ -438,7 +448,7 @@ static const char *find_advice(const struct bpk_input *in, const struct findings
 	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place";
-	if (in->format == NULL && !(is_open && bpk_salvage_format(in) != NULL))
+	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
 	*use = found->intact ? "saves all data" : "saves all other data";
 	if (found->intact)
