@@ -31,6 +31,12 @@ static int check_chunks(const struct bpk_merge *m, size_t copy, void *reader, st
 	return rc < 0 ? -1 : 0;
 }
 
+/* Chunks that unpack may hold other bytes; only a digest tells. */
+static bool has_digests(const struct bpk_info *info)
+{
+	return info->chunks.checksum != NULL && info->chunks.checksum->size > 0;
+}
+
 /* The copy opens, and every byte of it is accounted for. */
 static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk_err *err)
 {
@@ -42,7 +48,7 @@ static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk
 
 	*intact = false;
 	if (ops->open(&place, &options, &reader, &why) == 0) {
-		*intact = ops->info(reader)->damage == NULL &&
+		*intact = ops->info(reader)->damage == NULL && has_digests(ops->info(reader)) &&
 			  check_chunks(m, copy, reader, &why) == 0 &&
 			  (ops->audit == NULL || ops->audit(reader, ignore, NULL, &why) == 0);
 		ops->close(reader);
