@@ -34,12 +34,19 @@ static int share_of_old(const char *name, unsigned *share, struct bpk_err *err)
 {
 	struct bpk_parity *old = NULL;
 	struct bpk_err why = { 0 };
+	bool there, ours, opened;
+	int rc;
 
 	*share = DEFAULT_SHARE;
-	if (bpk_parity_open(name, &old, &why) == 0)
+	if (bpk_parity_look(name, &there, &ours, err) != 0)
+		return bpk_err_subject(err, "%s", name);
+	if (!ours)
+		return 0;
+	rc = bpk_err_settle(bpk_parity_open(name, &old, &why), &why, &opened, err);
+	if (opened)
 		*share = bpk_parity_share(old);
 	bpk_parity_close(old);
-	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return rc;
 }
 
 /* ---- all ---- */

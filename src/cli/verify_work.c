@@ -278,11 +278,13 @@ static int verify_content(const struct bpk_verify_args *args, struct bpk_transfe
 			  struct findings *found, struct bpk_err *err)
 {
 	if (bpk_verify_identity_beside(args, transfer->in)) {
-		struct bpk_err why = { 0 };
+		struct bpk_err why = { 0 }, changed = { 0 };
 
 		if (bpk_verify_identity_run(args, transfer, &found->tree, &why) == 0)
 			return 0;
 		bpk_ident_clear(&found->tree);
+		if (bpk_err_is_of_machine(&why) && bpk_input_unchanged(transfer->in, &changed) == 0)
+			return bpk_fail_as(err, &why);
 		if (start_again(args, transfer, err) != 0)
 			return -1;
 	}
