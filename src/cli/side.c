@@ -346,7 +346,7 @@ bool bpk_side_has(const char *path)
 	return there;
 }
 
-/* True in *same if no file of the directory was written, lost or added since its parity was made. */
+/* True in *same if no file of the directory was written, lost or added since parity was made. */
 static int look_at_files(const struct bpk_side *side, const char *path, bool *same,
 			 struct bpk_err *err)
 {
