@@ -66,6 +66,13 @@ static int64_t count_points(struct choice *choice, void *reader)
 	return points + agrees;
 }
 
+/* A union that cannot be read is named by the first copy. */
+static int fail_union(const struct choice *choice, const struct bpk_err *why)
+{
+	bpk_fail_as(choice->err, why);
+	return bpk_input_subject(&choice->merge->copies[0], choice->err);
+}
+
 /* *score: less than 0 for an archive that does not open. */
 static int weigh(struct choice *choice, int64_t *score)
 {
@@ -85,7 +92,7 @@ static int weigh(struct choice *choice, int64_t *score)
 		*score = count_points(choice, reader);
 		ops->close(reader);
 	} else if (bpk_err_is_of_machine(&why)) {
-		rc = bpk_fail_as(choice->err, &why);
+		rc = fail_union(choice, &why);
 	}
 	bpk_merge_view_close(&view);
 	return rc;
@@ -116,7 +123,7 @@ static int prove(struct choice *choice, bool *proven)
 		ops->close(reader);
 	}
 	if (!*proven && bpk_err_is_of_machine(&why))
-		rc = bpk_fail_as(choice->err, &why);
+		rc = fail_union(choice, &why);
 	bpk_merge_view_close(&view);
 	return rc;
 }
@@ -455,11 +462,12 @@ static int find_proven(struct choice *choice, bool *proven)
 static int count_chunks(struct choice *choice, bool *counted)
 {
 	struct bpk_salvage found = { 0 };
+	struct bpk_err why = { 0 };
 	struct bpk_merge_view view;
 	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, NULL, &view, choice->err);
 
-	if (rc == 0)
-		rc = choice->format->salvage(&view.place, &found, choice->err);
+	if (rc == 0 && choice->format->salvage(&view.place, &found, &why) != 0)
+		rc = fail_union(choice, &why);
 	*counted = rc == 0 && found.counted;
 	bpk_salvage_clear(&found);
 	bpk_merge_view_close(&view);
