@@ -385,7 +385,8 @@ int bpk_ident_put_in(struct bpk_info *info, const struct bpk_ident *identity,
 		return -1;
 	metadata->text = bpk_buf_view(&less->text);
 	metadata->given = true;
-	return metadata->nlayers == 0 ? 0 : put_layer(metadata, identity, less, err);
+	/* a frame without layers has an empty list of them, which its copy takes */
+	return metadata->layers == NULL ? 0 : put_layer(metadata, identity, less, err);
 }
 
 void bpk_ident_less_clear(struct bpk_ident_less *less)

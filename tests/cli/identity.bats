@@ -220,6 +220,15 @@ forge() {
             bpk cat $to | cmp - in
         done
     done
+    # without metadata, too: a frame has then no list of layers to add one to
+    for from in in.blp in.b2s in.blpd; do
+        bpk pack -q -f -o $from in
+        for to in out.blp out.b2frame out.b2s out.blpd; do
+            rm -rf out.*
+            ends 0 bpk convert --seal --identity $from $to
+            bpk verify -q --identity --min-generation 1 $to
+        done
+    done
     bpk pack -q -f --set k=1 -o in.blp in
     ends 0 bpk convert -v --seal -o sealed.blp in.blp
     says 'chunks are copied'
