@@ -88,13 +88,16 @@ static int find_specials(struct bpk_scan *scan, uint64_t end, struct bpk_salvage
  * it, or a few times as many, which are lost. The raw bytes that the header counts tell more. */
 static void drop_index(const struct bpk_frame_left *left, struct bpk_salvage *found)
 {
-	uint64_t sum = 0;
-	size_t before = found->count > 0 ? found->count - 1 : 0;
-	const struct bpk_saved *last = &found->all[before];
-	uint64_t n = before > 0 ? last->raw_size / BPK_FRAME_ENTRY : 0;
+	const struct bpk_saved *last;
+	size_t before;
+	uint64_t n, sum = 0;
 
-	if (before == 0 || n < before || n > 2 * (uint64_t)before ||
-	    last->typesize != BPK_FRAME_ENTRY)
+	if (found->count < 2)
+		return;
+	before = found->count - 1;
+	last = &found->all[before];
+	n = last->raw_size / BPK_FRAME_ENTRY;
+	if (n < before || n > 2 * (uint64_t)before || last->typesize != BPK_FRAME_ENTRY)
 		return;
 	for (size_t i = 0; i <= before; i++)
 		sum += found->all[i].intact ? found->all[i].raw_size : 0;
