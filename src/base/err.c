@@ -97,10 +97,20 @@ bool bpk_err_is_of_machine(const struct bpk_err *err)
 	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;
 }
 
+int bpk_err_pass(const struct bpk_err *why, struct bpk_err *err)
+{
+	return bpk_err_is_of_machine(why) ? bpk_fail_as(err, why) : 0;
+}
+
+int bpk_err_pass_memory(const struct bpk_err *why, struct bpk_err *err)
+{
+	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
+}
+
 int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err)
 {
 	*passed = rc == 0;
-	return rc != 0 && bpk_err_is_of_machine(why) ? bpk_fail_as(err, why) : 0;
+	return rc != 0 ? bpk_err_pass(why, err) : 0;
 }
 
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)

@@ -57,8 +57,13 @@ int bpk_fail_memory(struct bpk_err *err, uint64_t size);
  * after damage must not continue after this. */
 bool bpk_err_is_of_machine(const struct bpk_err *err);
 
-/* Settle a test of bytes that returned rc and why: *passed tells how it went. Fails as the test did
- * if the machine failed: then nothing is known about the bytes. */
+/* After a failure that may be one of bytes, which the caller then passes over: fail as it did if it
+ * is of the machine, since nothing is known about the bytes; or if memory was missing alone. */
+int bpk_err_pass(const struct bpk_err *why, struct bpk_err *err);
+int bpk_err_pass_memory(const struct bpk_err *why, struct bpk_err *err);
+
+/* Settle a test of bytes that returned rc and why: *passed tells how it went. Fails as
+ * bpk_err_pass does. */
 int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err);
 
 /* Put "SUBJECT: " before the line in err; no effect when err is NULL. Returns -1. */

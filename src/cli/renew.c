@@ -64,7 +64,7 @@ static int look_once(struct bpk_renewal *renewal, struct bpk_err *err)
 		bpk_side_open(&renewal->side, renewal->path, &there, &why) == 0 && there &&
 		bpk_side_is_current(&renewal->side, &renewal->before) &&
 		bpk_parity_size(renewal->side.parity) == (uint64_t)renewal->before.st_size;
-	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass_memory(&why, err);
 }
 
 /* Nothing of range is written yet, nor of the groups that share its cells. */

@@ -467,7 +467,7 @@ static int find_side(const char *path, bool *has, struct bpk_err *err)
 	if (bpk_side_open(&side, path, has, &why) != 0)
 		*has = true;
 	bpk_side_clear(&side);
-	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass_memory(&why, err);
 }
 
 /* *opened: it was opened, and its chunks can be searched for. Fails if the machine does. */

@@ -524,7 +524,7 @@ int bpk_side_need_whole(const char *path, struct bpk_err *err)
 	int rc = bpk_side_open(&side, path, &there, &why);
 
 	if (rc != 0)
-		rc = why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+		rc = bpk_err_pass_memory(&why, err);
 	else if (there && stat(path, &now) == 0 &&
 		 (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);

@@ -215,8 +215,7 @@ static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_er
 			       &why) != 0 ||
 	    bpk_bloscpack_examine(r, r->header.nchunks - 1, bpk_view(bytes, sizeof bytes), &extent,
 				  &chunk, &why) != 0)
-		return why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why)
-									   : 0;
+		return bpk_err_pass(&why, err);
 	*end = extent.offset + chunk.packed_size + r->header.checksum->size;
 	return 0;
 }
@@ -360,7 +359,7 @@ static int find_array(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	if (!r->info.metadata.given)
 		return 0;
 	if (bpk_array_from_metadata(r->info.metadata.text, &r->array, &is_array, NULL, &why) != 0)
-		return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+		return bpk_err_pass_memory(&why, err);
 	if (is_array && (r->info.raw_size == BPK_UNKNOWN || r->info.raw_size == r->array.size))
 		r->info.array.type = &r->array;
 	return 0;

@@ -34,7 +34,7 @@ static int read_at(struct bpk_scan *scan, uint64_t at, const struct bpk_bloscpac
 	if (bpk_bloscpack_metadata_read(scan->source, &place, metadata, &why) != 0 ||
 	    metadata->end > limit)
 		metadata->good = false;
-	return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass(&why, err);
 }
 
 /* The entry at offset at, moved by shift bytes; unknown if it is not set, or behind the file. */
@@ -190,7 +190,7 @@ static int take_text(struct bpk_bloscpack_left *left, uint64_t size, struct bpk_
 	    bpk_array_from_metadata(bpk_buf_view(&left->metadata.text), &left->array,
 				    &left->has_array, NULL, &why) == 0)
 		return 0;
-	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass_memory(&why, err);
 }
 
 /* True if the first bytes behind a header that is lost lead to chunks: there were no metadata. */

@@ -86,7 +86,7 @@ int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
 		bpk_sizes_clear(&sizes->runs);
 		sizes->wrong = true;
 	}
-	return why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass_memory(&why, err);
 }
 
 void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes)

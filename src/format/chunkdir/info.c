@@ -41,7 +41,7 @@ static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err
 	if (r->set.nchunks == 0)
 		return 0;
 	if (bpk_chunkdir_file_open(r->files, 0, 0, &file, &why) != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+		return bpk_err_pass(&why, err);
 	info->chunks.checksum = file->info->chunks.checksum;
 	info->chunks.has_offsets = file->info->chunks.has_offsets;
 	info->chunks.has_first = file->info->chunks.has_first;

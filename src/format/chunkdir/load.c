@@ -258,7 +258,7 @@ static int count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *s
 	bpk_source_close(place.source);
 	bpk_buf_clear(&name);
 	*nchunks = bpk_max_u64(*nchunks, 1);
-	return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass(&why, err);
 }
 
 static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,

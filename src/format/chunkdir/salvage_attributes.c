@@ -25,8 +25,7 @@ static int read_file(struct bpk_dir *dir, const char *name, uint64_t limit, stru
 	struct bpk_err why = { 0 };
 
 	text->size = 0;
-	*is = bpk_chunkdir_read(dir, name, limit, text, &why) == 0;
-	return !*is && bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_settle(bpk_chunkdir_read(dir, name, limit, text, &why), &why, is, err);
 }
 
 /* The digests in sizes; not given if that is damaged. */
@@ -40,12 +39,12 @@ static int read_digests(struct bpk_dir *dir, struct bpk_chunkdir_digests *digest
 	int rc = read_file(dir, "meta/sizes", BPK_CHUNKDIR_MAX_JSON, &text, &is, err);
 
 	*digests = (struct bpk_chunkdir_digests){ 0 };
-	if (rc == 0 && is) {
-		if (bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, &sizes, &why) == 0)
-			*digests = sizes.digests;
-		else if (bpk_err_is_of_machine(&why))
-			rc = bpk_fail_as(err, &why);
-	}
+	if (rc == 0 && is)
+		rc = bpk_err_settle(
+			bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, &sizes, &why), &why,
+			&is, err);
+	if (rc == 0 && is)
+		*digests = sizes.digests;
 	bpk_buf_clear(&text);
 	return rc;
 }

@@ -135,7 +135,7 @@ static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_fr
 		if (bpk_frame_chunk_look(on, look->number + ahead->count,
 					 &ahead->found[ahead->count], sight, &why) == 0)
 			continue;
-		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+		return bpk_err_pass(&why, err);
 	}
 	return 0;
 }

@@ -30,7 +30,7 @@ static int compare_last(struct bpk_frame_reader *r, bool *is_own, struct bpk_err
 				     bpk_view(parcel.packed.data, parcel.packed_size), digest,
 				     &why) == 0;
 	bpk_buf_clear(&parcel.packed);
-	return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	return bpk_err_pass(&why, err);
 }
 
 /*

@@ -60,12 +60,6 @@ int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
 			       struct bpk_err *err);
 
-/* Damage was found, and the search goes on; not without memory. */
-static inline int bpk_frame_left_go_on(const struct bpk_err *why, struct bpk_err *err)
-{
-	return why->kind == BPK_NO_MEMORY ? bpk_fail_as(err, why) : 0;
-}
-
 /* The same for the index alone, once trailer and header were looked for. */
 int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left,
 			      struct bpk_salvage *found, struct bpk_err *err);

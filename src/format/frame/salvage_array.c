@@ -148,7 +148,7 @@ int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *sa
 		return -1;
 	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, left->header.typesize, left->nd,
 			      &why) != 0)
-		return bpk_frame_left_go_on(&why, err);
+		return bpk_err_pass_memory(&why, err);
 	if (left->nd->nchunks != salvage->nchunks || left->nd->chunk_size != salvage->chunk_size)
 		return 0;
 	salvage->array_size = left->nd->array.size;

@@ -34,7 +34,7 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 		return -1;
 	bytes = bpk_buf_view(&scan->chunk);
 	if (bpk_frame_header_read(bytes, &left->header, &why) != 0)
-		return bpk_frame_left_go_on(&why, err);
+		return bpk_err_pass_memory(&why, err);
 	left->has_header = left->header.sparse == left->sparse && is_in_place(left, at) &&
 			   (left->digests.checksum == NULL ||
 			    bpk_frame_header_author(bytes) == BPK_FRAME_BY_OTHER ||
@@ -108,7 +108,7 @@ static int take_whole_copy(struct bpk_scan *scan, struct bpk_frame_left *left, u
 	bpk_frame_header_clear(&left->header);
 	if (bpk_frame_header_read(bpk_buf_view(&scan->chunk), &left->header, &why) != 0) {
 		left->has_fields = false;
-		return bpk_frame_left_go_on(&why, err);
+		return bpk_err_pass_memory(&why, err);
 	}
 	left->has_header = true;
 	left->payload = at + size;
@@ -132,7 +132,7 @@ static int take_copy(struct bpk_scan *scan, struct bpk_frame_left *left, struct 
 	size = bpk_get_be32(bytes + LENGTH_AT);
 	bpk_put_be32(bytes + LENGTH_AT, sizeof bytes);
 	if (bpk_frame_header_read(bpk_view(bytes, sizeof bytes), &left->header, &why) != 0)
-		return bpk_frame_left_go_on(&why, err);
+		return bpk_err_pass_memory(&why, err);
 	left->has_fields = true;
 	left->has_header = size == sizeof bytes;
 	left->header.size = size;

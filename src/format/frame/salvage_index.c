@@ -24,7 +24,7 @@ static int read_index(struct bpk_scan *scan, const struct bpk_frame_left *left,
 
 	*is = bpk_frame_index_read(scan->ctx, &any, bytes, BPK_UNKNOWN, entries, &nchunks, &size,
 				   &why) == 0;
-	return !*is && why.kind == BPK_NO_MEMORY ? bpk_fail_as(err, &why) : 0;
+	return *is ? 0 : bpk_err_pass_memory(&why, err);
 }
 
 /* Where the header says that the index is. */

@@ -101,7 +101,7 @@ int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, 
 
 	*loaded = rc == 0 && state.nchunks > 0;
 	if (rc != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+		return bpk_err_pass(&why, err);
 	if (*loaded)
 		rc = take_state(&state, left, bpk_source_size(source), err);
 	bpk_frame_state_clear(&state);
@@ -152,7 +152,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	if (bpk_frame_trailer_read(scan->ctx, &latest, bytes,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
-		return bpk_frame_left_go_on(&why, err);
+		return bpk_err_pass_memory(&why, err);
 	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
 	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
 		left->bad_layers = true;
@@ -164,7 +164,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	left->layers = layers;
 	left->digests = digests;
 	left->trailer = run;
-	return bpk_frame_left_go_on(&why, err);
+	return bpk_err_pass_memory(&why, err);
 }
 
 /* Drop the chunks that lie in the run. */

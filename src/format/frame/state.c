@@ -206,7 +206,7 @@ static int take_layers(struct bpk_chunk_ctx *ctx, struct bpk_frame_state *state,
 		    0 &&
 	    bpk_frame_digests_find(&state->layers, apart, &state->digests, damage) == 0)
 		return 0;
-	return damage->kind == BPK_NO_MEMORY ? bpk_fail_as(err, damage) : 0;
+	return bpk_err_pass_memory(damage, err);
 }
 
 static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,

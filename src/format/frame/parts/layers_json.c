@@ -121,7 +121,7 @@ static int find_json_alone(const struct bpk_frame_layers *fixed,
 	if (rc != 0 || !good)
 		return rc;
 	if (bpk_json_check(*text, &why) != 0)
-		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+		return bpk_err_pass(&why, err);
 	*alone = !fits(*text, &none, &none);
 	return 0;
 }
