@@ -139,13 +139,15 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 }
 
 /* Copies that change contradict each other, and themselves. */
-static int judge(const struct bpk_merge *m, struct bpk_err *err)
+static int merge_still(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };
 
-	if (bpk_merge_unchanged(m, &changed) != 0)
-		*err = changed;
-	return -1;
+	if (note_states(m, err) != 0)
+		return -1;
+	if (merge(m, err) == 0)
+		return 0;
+	return bpk_merge_unchanged(m, &changed) == 0 ? -1 : bpk_fail_as(err, &changed);
 }
 
 int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
@@ -163,8 +165,7 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		.format = format,
 		.budget = BUDGET,
 	};
-	if (note_states(&o->merge, err) != 0 ||
-	    (merge(&o->merge, err) != 0 && judge(&o->merge, err) != 0)) {
+	if (merge_still(&o->merge, err) != 0) {
 		bpk_merge_close(&o->merge);
 		return -1;
 	}

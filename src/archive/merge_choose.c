@@ -98,31 +98,17 @@ static int weigh(struct choice *choice, int64_t *score)
 	return rc;
 }
 
-static void ignore(void *arg, const char *line)
-{
-	(void)arg;
-	(void)line;
-}
-
 /* *proven: the union opens, and every byte of it outside of the chunks is accounted for. */
 static int prove(struct choice *choice, bool *proven)
 {
-	const struct bpk_read_options options = { .as_stored = true };
-	const struct bpk_reader_ops *ops = choice->format->reader;
 	struct bpk_merge_view view;
 	struct bpk_err why = { 0 };
-	void *reader = NULL;
 	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, NULL, &view, choice->err);
 
 	*proven = false;
 	if (rc != 0)
 		return -1;
-	if (ops->open(&view.place, &options, &reader, &why) == 0) {
-		*proven = ops->info(reader)->damage == NULL &&
-			  (ops->audit == NULL || ops->audit(reader, ignore, NULL, &why) == 0);
-		ops->close(reader);
-	}
-	if (!*proven && bpk_err_is_of_machine(&why))
+	if (bpk_merge_test(choice->merge, &view.place, NULL, NULL, proven, &why) != 0)
 		rc = fail_union(choice, &why);
 	bpk_merge_view_close(&view);
 	return rc;

@@ -101,6 +101,12 @@ void bpk_merge_view_close(struct bpk_merge_view *view);
 
 /* ---- Intact copies: merge_intact.c ---- */
 
+/* *passed: the archive at place opens, passes the test (NULL: none) of its reader, and every byte
+ * of it outside of the chunks is accounted for. Fails if the machine does. */
+typedef int bpk_merge_test_fn(void *arg, void *reader, struct bpk_err *err);
+int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge_test_fn *test,
+		   void *arg, bool *passed, struct bpk_err *err);
+
 /* If copies are intact, take nothing of the others: bytes that no digest covers would come from any
  * copy. */
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);

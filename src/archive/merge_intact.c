@@ -1,28 +1,52 @@
-/* Copies that are intact beside damaged ones: then nothing of the damaged ones is taken. Called by
- * merge.c. */
+/* Tests copies and their union for bytes that nothing accounts for; and where copies are intact,
+ * nothing of the damaged ones is taken. Called by merge.c and merge_choose.c. */
 #include "archive/merge_inner.h"
 
 #include <stdlib.h>
 
-static void ignore(void *arg, const char *line)
+int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge_test_fn *test,
+		   void *arg, bool *passed, struct bpk_err *err)
 {
-	(void)arg;
-	(void)line;
+	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_reader_ops *ops = m->format->reader;
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+
+	*passed = false;
+	if (ops->open(place, &options, &reader, &why) == 0) {
+		*passed = ops->info(reader)->damage == NULL &&
+			  (test == NULL || test(arg, reader, &why) == 0) &&
+			  (ops->audit == NULL ||
+			   ops->audit(reader, bpk_remark_ignore, NULL, &why) == 0);
+		ops->close(reader);
+	}
+	return *passed ? 0 : bpk_err_pass(&why, err);
 }
 
-/* Fails if a chunk is not intact. The search may have found chunks to which no index leads. */
-static int check_chunks(const struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
+/* A copy that is tested. */
+struct tested {
+	const struct bpk_merge *merge;
+	size_t copy;
+};
+
+/* Fails if a chunk is not intact. The search may have found chunks to which no index leads. Chunks
+ * that unpack may hold other bytes; only a digest tells. */
+static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 {
-	const struct bpk_reader_ops *ops = m->format->reader;
-	const struct bpk_salvage *found = &m->found[copy];
+	const struct tested *t = arg;
+	const struct bpk_reader_ops *ops = t->merge->format->reader;
+	const struct bpk_salvage *found = &t->merge->found[t->copy];
+	const struct bpk_info *info = ops->info(reader);
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
 	uint64_t count = 0;
 	int rc;
 
 	for (size_t i = 0; i < found->count; i++)
 		count += found->all[i].intact;
-	if (count < ops->info(reader)->chunks.count)
+	if (count < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
+	if (info->chunks.checksum == NULL || info->chunks.checksum->size == 0)
+		return bpk_fail(err, BPK_CORRUPT, "chunks have no digests");
 	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
 	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
 		parcel.number++;
@@ -31,32 +55,14 @@ static int check_chunks(const struct bpk_merge *m, size_t copy, void *reader, st
 	return rc < 0 ? -1 : 0;
 }
 
-/* Chunks that unpack may hold other bytes; only a digest tells. */
-static bool has_digests(const struct bpk_info *info)
-{
-	return info->chunks.checksum != NULL && info->chunks.checksum->size > 0;
-}
-
-/* The copy opens, and every byte of it is accounted for. */
 static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk_err *err)
 {
-	const struct bpk_read_options options = { .as_stored = true };
-	const struct bpk_reader_ops *ops = m->format->reader;
 	struct bpk_place place = m->copies[copy].place;
-	struct bpk_err why = { 0 };
-	void *reader = NULL;
+	struct tested tested = { m, copy };
 
-	*intact = false;
-	if (ops->open(&place, &options, &reader, &why) == 0) {
-		*intact = ops->info(reader)->damage == NULL && has_digests(ops->info(reader)) &&
-			  check_chunks(m, copy, reader, &why) == 0 &&
-			  (ops->audit == NULL || ops->audit(reader, ignore, NULL, &why) == 0);
-		ops->close(reader);
-	}
-	if (*intact || !bpk_err_is_of_machine(&why))
-		return 0;
-	*err = why;
-	return bpk_input_subject(&m->copies[copy], err);
+	return bpk_merge_test(m, &place, test_chunks, &tested, intact, err) == 0
+		       ? 0
+		       : bpk_input_subject(&m->copies[copy], err);
 }
 
 /* Nothing of a copy is used any more. */

@@ -188,16 +188,10 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 	return -1;
 }
 
-static void ignore(void *arg, const char *line)
-{
-	(void)arg;
-	(void)line;
-}
-
 int bpk_verify_recorded(const struct bpk_shared *shared, const struct bpk_input *in, bool all,
 			struct bpk_err *err)
 {
-	const struct bpk_remarks nobody = { ignore, NULL };
+	const struct bpk_remarks nobody = { bpk_remark_ignore, NULL };
 	struct bpk_ident_ranges differing = { 0 };
 	struct bpk_verify_args args = { .shared = *shared };
 	struct bpk_ident unread = { 0 };

@@ -206,6 +206,9 @@ struct bpk_remarks {
 void bpk_remark(const struct bpk_remarks *to, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A bpk_remark_fn for callers that want none. */
+void bpk_remark_ignore(void *arg, const char *line);
+
 /* The remark of an audit where bpk_dir_lists is false. */
 void bpk_remark_unlisted(const struct bpk_remarks *to);
 

@@ -14,6 +14,12 @@ void bpk_remark(const struct bpk_remarks *to, const char *format, ...)
 	to->remark(to->arg, line);
 }
 
+void bpk_remark_ignore(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
 void bpk_remark_unlisted(const struct bpk_remarks *to)
 {
 	bpk_remark(to, "the server does not list the directory: files that are no part of it were "
