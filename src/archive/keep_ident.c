@@ -59,38 +59,45 @@ void bpk_archive_ident_drop(struct bpk_archive *archive)
 		archive->ident->drops = true;
 }
 
-/* Read the bytes from..end of the committed content into leaves, whose content begins at start. */
-static int read_again(struct bpk_archive *archive, struct bpk_leaves *leaves, uint64_t start,
-		      uint64_t from, uint64_t end, struct bpk_err *err)
+/* Read the bytes start..end of the committed content: into found, from its beginning on, and those
+ * from..kept into the leaves of the record. */
+static int read_again(struct bpk_archive *archive, struct bpk_leaves *found, uint64_t start,
+		      uint64_t end, uint64_t from, uint64_t kept, struct bpk_err *err)
 {
 	struct bpk_buf bytes = { 0 };
 	int rc = 0;
 
-	for (uint64_t size; rc == 0 && from < end; from += size) {
-		size = bpk_min_u64(end - from, READ_AT_ONCE);
+	for (uint64_t at = start, size; rc == 0 && at < end; at += size) {
+		uint64_t limit = at < from ? from : at < kept ? kept : end;
+
+		size = bpk_min_u64(limit - at, READ_AT_ONCE);
 		bytes.size = 0;
-		rc = bpk_archive_read(archive, from, size, &bytes, err);
+		rc = bpk_archive_read(archive, at, size, &bytes, err);
 		if (rc == 0)
-			rc = bpk_leaves_put(leaves, from - start, bpk_buf_view(&bytes), err);
+			rc = bpk_leaves_put(found, at - start, bpk_buf_view(&bytes), err);
+		if (rc == 0 && at >= from && at < kept)
+			rc = bpk_leaves_put(&archive->ident->leaves, at, bpk_buf_view(&bytes), err);
 	}
 	bpk_buf_clear(&bytes);
 	return rc;
 }
 
-/* Compare the bytes that are digested anew with the record: others in their place would become
- * right. */
-static int check_again(struct bpk_archive *archive, uint64_t kept, struct bpk_err *err)
+/* Cut the tree after the first kept bytes. The bytes that are digested anew for that must be those
+ * of the record: others in their place would become right. */
+static int cut(struct bpk_archive *archive, uint64_t kept, struct bpk_err *err)
 {
+	struct bpk_ident *tree = &archive->ident->tree;
 	uint8_t expected[BPK_MERKLE_SIZE], root[BPK_MERKLE_SIZE];
 	struct bpk_ident found = { 0 };
 	struct bpk_leaves leaves;
-	uint64_t start, end;
+	uint64_t start, end, from;
 	int rc;
 
-	if (bpk_ident_part(&archive->ident->tree, kept, &start, &end, expected, err) != 0)
+	if (bpk_ident_part(tree, kept, &start, &end, expected, err) != 0)
 		return bpk_archive_subject(archive, err);
+	bpk_ident_cut(tree, kept, &from);
 	bpk_leaves_init(&leaves, &found);
-	rc = read_again(archive, &leaves, start, start, end, err);
+	rc = read_again(archive, &leaves, start, end, from, kept, err);
 	if (rc == 0 &&
 	    (bpk_leaves_finish(&leaves, err) != 0 || bpk_ident_root(&found, root, err) != 0))
 		rc = bpk_archive_subject(archive, err);
@@ -109,7 +116,6 @@ int bpk_archive_ident_begin(struct bpk_archive *archive, uint64_t kept, uint64_t
 			    struct bpk_err *err)
 {
 	struct bpk_archive_ident *ident = archive->ident;
-	uint64_t from;
 
 	/* a second change before the commit would need bytes that cannot be read yet */
 	if (ident == NULL || ident->drops || ident->changes) {
@@ -117,10 +123,7 @@ int bpk_archive_ident_begin(struct bpk_archive *archive, uint64_t kept, uint64_t
 		return 0;
 	}
 	ident->changes = true;
-	if (check_again(archive, kept, err) != 0)
-		return -1;
-	bpk_ident_cut(&ident->tree, kept, &from);
-	if (read_again(archive, &ident->leaves, 0, from, kept, err) != 0)
+	if (cut(archive, kept, err) != 0)
 		return -1;
 	ident->leaves.from = kept;
 	ident->start = start;
