@@ -166,14 +166,11 @@ int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_h
 /* Through the list of an interrupted healing the directory has the files of then. */
 static bool is_whole_through(const struct bpk_side *side, const char *path)
 {
-	struct bpk_parity_files now = { 0 };
-	struct bpk_dir *dir = NULL;
-	bool same = bpk_dir_open(path, bpk_format_owns, &dir, NULL) == 0 &&
-		    bpk_parity_files_list(dir, bpk_format_owns, &now, NULL) == 0 &&
+	struct bpk_parity_files now;
+	bool same = bpk_side_list(path, &now, NULL) == 0 &&
 		    bpk_parity_files_same(bpk_parity_files(side->parity), &now);
 
 	bpk_parity_files_clear(&now);
-	bpk_dir_close(dir);
 	return same;
 }
 

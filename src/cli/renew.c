@@ -10,22 +10,6 @@
 
 /* ---- changes in place ---- */
 
-static int list_now(struct bpk_dir *dir, struct bpk_parity_files *files, struct bpk_err *err)
-{
-	return bpk_parity_files_list(dir, bpk_format_owns, files, err);
-}
-
-static int list_before(const char *path, struct bpk_parity_files *files)
-{
-	struct bpk_dir *dir;
-	int rc = bpk_dir_open(path, bpk_format_owns, &dir, NULL);
-
-	if (rc == 0)
-		rc = list_now(dir, files, NULL);
-	bpk_dir_close(dir);
-	return rc;
-}
-
 /* A directory tells nobody which bytes it will write: before a change all is compared, unless it
  * is large and only added to. */
 static int check_directory(const struct bpk_renewal *renewal, bool only_adds, struct bpk_err *err)
@@ -44,7 +28,7 @@ int bpk_renewal_begin(struct bpk_renewal *renewal, const char *path, bool only_a
 		return 0;
 	renewal->is_directory = S_ISDIR(renewal->before.st_mode);
 	if (S_ISREG(renewal->before.st_mode) || (renewal->is_directory && bpk_side_may_be(path) &&
-						 list_before(path, &renewal->files) == 0))
+						 bpk_side_list(path, &renewal->files, NULL) == 0))
 		renewal->path = path;
 	return renewal->path != NULL && renewal->is_directory
 		       ? check_directory(renewal, only_adds, err)
@@ -200,8 +184,8 @@ static int follow(const struct bpk_renewal *renewal, const struct bpk_parity_fil
 /* True if no file was written: a folder that cannot be written to is not locked for that. */
 static bool is_as_before(const struct bpk_renewal *renewal)
 {
-	struct bpk_parity_files now = { 0 };
-	bool same = list_before(renewal->path, &now) == 0 &&
+	struct bpk_parity_files now;
+	bool same = bpk_side_list(renewal->path, &now, NULL) == 0 &&
 		    bpk_parity_files_same(&renewal->files, &now);
 
 	bpk_parity_files_clear(&now);
@@ -226,7 +210,7 @@ static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_s
 		return 0;
 	rc = bpk_tree_open(renewal->path, &lock, &tree, err);
 	if (rc == 0)
-		rc = list_now(bpk_tree_dir(tree), &now, err);
+		rc = bpk_parity_files_list(bpk_tree_dir(tree), bpk_format_owns, &now, err);
 	if (rc != 0)
 		bpk_err_subject(err, "%s", renewal->path);
 	else if (bpk_parity_files_same(&renewal->files, &now))

@@ -157,20 +157,24 @@ static int check_seen(const struct bpk_source *source, const struct stat *seen, 
 									   : bpk_fail_changed(err);
 }
 
-/* Nobody has changed it since. */
-static int check_same(const struct subject *subject, struct bpk_err *err)
+/* The files of a directory are those that were listed. */
+static int check_listed(struct bpk_dir *dir, const struct bpk_parity_files *listed,
+			struct bpk_err *err)
 {
 	struct bpk_parity_files now;
-	int rc = 0;
+	int rc = bpk_parity_files_list(dir, bpk_format_owns, &now, err);
 
-	if (subject->dir == NULL)
-		return bpk_source_unchanged(subject->source, err);
-	if (bpk_parity_files_list(subject->dir, bpk_format_owns, &now, err) != 0)
-		return -1;
-	if (!bpk_parity_files_same(subject->files, &now))
+	if (rc == 0 && !bpk_parity_files_same(listed, &now))
 		rc = bpk_fail_changed(err);
 	bpk_parity_files_clear(&now);
 	return rc;
+}
+
+/* Nobody has changed it since. */
+static int check_same(const struct subject *subject, struct bpk_err *err)
+{
+	return subject->dir == NULL ? bpk_source_unchanged(subject->source, err)
+				    : check_listed(subject->dir, subject->files, err);
 }
 
 /* ---- made ---- */
@@ -346,23 +350,31 @@ bool bpk_side_has(const char *path)
 	return there;
 }
 
+int bpk_side_list(const char *path, struct bpk_parity_files *files, struct bpk_err *err)
+{
+	struct bpk_dir *dir = NULL;
+	int rc = bpk_dir_open(path, bpk_format_owns, &dir, err);
+
+	*files = (struct bpk_parity_files){ 0 };
+	if (rc == 0)
+		rc = bpk_parity_files_list(dir, bpk_format_owns, files, err);
+	bpk_dir_close(dir);
+	return rc;
+}
+
 /* True in *same if no file of the directory was written, lost or added since parity was made. */
 static int look_at_files(const struct bpk_side *side, const char *path, bool *same,
 			 struct bpk_err *err)
 {
-	struct bpk_parity_files now = { 0 };
+	struct bpk_parity_files now;
 	struct bpk_parity_drift drift;
-	struct bpk_dir *dir = NULL;
-	int rc = bpk_dir_open(path, bpk_format_owns, &dir, err);
+	int rc = bpk_side_list(path, &now, err);
 
-	if (rc == 0)
-		rc = bpk_parity_files_list(dir, bpk_format_owns, &now, err);
 	if (rc == 0) {
 		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
 		*same = drift.missing + drift.resized + drift.newer + drift.added == 0;
 	}
 	bpk_parity_files_clear(&now);
-	bpk_dir_close(dir);
 	return rc;
 }
 
@@ -422,18 +434,6 @@ int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, st
 	return bpk_source_unchanged(source, err);
 }
 
-/* The generation tells of no change that only added. */
-static int check_listed(const struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err)
-{
-	struct bpk_parity_files now;
-	int rc = bpk_parity_files_list(dir, bpk_format_owns, &now, err);
-
-	if (rc == 0 && !bpk_parity_files_same(&side->now, &now))
-		rc = bpk_fail_changed(err);
-	bpk_parity_files_clear(&now);
-	return rc;
-}
-
 int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err)
 {
 	const struct bpk_parity_files *then = bpk_parity_files(side->parity);
@@ -449,8 +449,9 @@ int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_
 	rc = bpk_parity_files_source(dir, then, true, &source, err);
 	if (rc == 0)
 		rc = bpk_side_compare_source(side, source, err);
+	/* the generation tells of no change that only added */
 	if (rc == 0)
-		rc = check_listed(side, dir, err);
+		rc = check_listed(dir, &side->now, err);
 	if (rc == 0)
 		rc = bpk_dir_settle(dir, generation, true, err);
 	bpk_source_close(source);

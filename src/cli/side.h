@@ -63,6 +63,10 @@ struct bpk_side {
  * Fails as bpk_parity_open does, and with the name of the file in front. */
 int bpk_side_open(struct bpk_side *side, const char *path, bool *there, struct bpk_err *err);
 
+/* List the files of the directory at path that parity covers. files need not be zeroed; for
+ * bpk_parity_files_clear, also after a failure, which does not name path. */
+int bpk_side_list(const char *path, struct bpk_parity_files *files, struct bpk_err *err);
+
 /* True if it has one, even one that cannot be opened: the command that uses it reports that. */
 bool bpk_side_has(const char *path);
 
