@@ -79,56 +79,56 @@ int bpk_verify_identity_run(const struct bpk_verify_args *args, struct bpk_trans
 	return rc;
 }
 
+static int compare(const struct bpk_input *in, struct bpk_ident *recorded, struct bpk_ident *tree,
+		   struct bpk_ident_ranges *differing, struct bpk_err *err)
+{
+	int rc = tree->size != recorded->size ? bpk_fail_changed(err)
+					      : bpk_ident_compare(recorded, tree, differing, err);
+
+	return rc == 0 ? 0 : bpk_input_subject(in, err);
+}
+
 static int compare_tree(const struct bpk_input *in, struct bpk_ident *tree,
 			struct bpk_ident_ranges *differing, struct bpk_err *err)
 {
 	struct bpk_ident recorded = { 0 };
 	bool has = false;
-	int rc = bpk_identity_take(in->info, in->info->raw_size, &recorded, &has, err);
+	int rc = bpk_identity_take(in->info, in->info->raw_size, &recorded, &has, err) == 0
+			 ? compare(in, &recorded, tree, differing, err)
+			 : bpk_input_subject(in, err);
 
-	if (rc == 0 && tree->size != recorded.size)
-		rc = bpk_fail_changed(err);
-	if (rc == 0)
-		rc = bpk_ident_compare(&recorded, tree, differing, err);
 	bpk_ident_clear(&recorded);
-	return rc == 0 ? 0 : bpk_input_subject(in, err);
+	return rc;
 }
 
 /* ---- once more ---- */
 
-/* Read the content of a fresh input, in C's order, and compare it. */
+/* Read the content of a fresh input, in C's order. */
 static int read_again(const struct bpk_verify_args *args, struct bpk_input *in,
-		      struct bpk_ident *recorded, struct bpk_ident_ranges *differing,
-		      struct bpk_err *err)
+		      struct bpk_ident *tree, struct bpk_err *err)
 {
 	const struct bpk_digest_options options = { .limits = bpk_shared_limits(&args->shared),
 						    .pace = args->shared.pace };
-	struct bpk_ident found = { .level = recorded->level, .most = UINT64_MAX };
-	int rc = bpk_input_identity(in, &options, &found, err);
 
-	if (rc == 0)
-		rc = bpk_input_unchanged(in, err);
-	if (rc == 0 && found.size != recorded->size)
-		rc = bpk_fail(err, BPK_FAILED, "%s: changed while it was read",
-			      bpk_input_name(in->path));
-	if (rc == 0)
-		rc = bpk_ident_compare(recorded, &found, differing, err);
-	bpk_ident_clear(&found);
-	return rc;
+	return bpk_input_identity(in, &options, tree, err) != 0 ? -1 : bpk_input_unchanged(in, err);
 }
 
 /* in is fresh. */
 static int compare_fresh(const struct bpk_verify_args *args, struct bpk_input *in,
 			 struct bpk_ident_ranges *differing, struct bpk_err *err)
 {
-	struct bpk_ident recorded = { 0 };
+	struct bpk_ident recorded = { 0 }, found = { .most = UINT64_MAX };
 	bool has = false;
 	int rc = 0;
 
 	if (bpk_identity_take(in->info, in->info->raw_size, &recorded, &has, err) != 0)
 		rc = bpk_input_subject(in, err);
+	found.level = recorded.level;
 	if (rc == 0 && has)
-		rc = read_again(args, in, &recorded, differing, err);
+		rc = read_again(args, in, &found, err) == 0
+			     ? compare(in, &recorded, &found, differing, err)
+			     : -1;
+	bpk_ident_clear(&found);
 	bpk_ident_clear(&recorded);
 	return rc;
 }
