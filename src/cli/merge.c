@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/verify.h"
@@ -112,37 +111,10 @@ static int open_all(struct merging *m, char *const *paths, size_t count, struct 
 
 /* ---- The union ---- */
 
-/* The members of the map that salvage.c records. */
-static void record_whole(const struct bpk_salvage_job *job)
-{
-	const struct bpk_info *info = job->in.info;
-	bool shaped = info->array.chunk_shape != NULL && info->array.type != NULL &&
-		      info->array.type->ndimensions > 1;
-
-	bpk_record_begin(job->shared->command, job->in.path);
-	bpk_record_u64("nchunks", info->chunks.count);
-	bpk_record_u64("nlost", 0);
-	bpk_record_u64("nrestored", 0);
-	bpk_record_bool("certain", true);
-	bpk_record_list_begin("lost");
-	bpk_record_list_end();
-	bpk_record_list_begin("restored");
-	bpk_record_list_end();
-	bpk_record_list_begin("good");
-	bpk_record_item_begin();
-	bpk_record_u64("chunk", 0);
-	bpk_record_u64("nchunks", info->chunks.count);
-	bpk_record_u64("start", shaped ? BPK_UNKNOWN : 0);
-	bpk_record_u64("end", shaped ? BPK_UNKNOWN : info->raw_size);
-	bpk_record_item_end();
-	bpk_record_list_end();
-	bpk_record_end();
-}
-
 static void print_whole(const struct bpk_salvage_job *job, bool applies)
 {
 	if (job->shared->json)
-		record_whole(job);
+		bpk_salvage_record(job);
 	else if (!applies && job->in.info->raw_size != BPK_UNKNOWN)
 		printf("%s: raw bytes 0:%" PRIu64 " are intact\n", bpk_input_name(job->in.path),
 		       job->in.info->raw_size);

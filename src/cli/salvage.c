@@ -110,6 +110,14 @@ typedef void run_fn(const struct bpk_salvage_job *job, const struct run *run, vo
 static bool find_range(const struct bpk_salvage_job *job, const struct run *run, uint64_t *start,
 		       uint64_t *stop)
 {
+	const struct bpk_info *info = job->in.info;
+
+	if (job->is_whole) {
+		*start = 0;
+		*stop = info->raw_size;
+		return info->array.chunk_shape == NULL || info->array.type == NULL ||
+		       info->array.type->ndimensions <= 1;
+	}
 	*start = bpk_salvage_start(job, run->first);
 	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
 					       : bpk_salvage_start(job, run->end);
@@ -162,6 +170,8 @@ static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 	const struct bpk_salvage *found = &job->found;
 	struct run run = { .fate = INTACT }; /* under way */
 
+	if (job->is_whole)
+		run.end = job->in.info->chunks.count;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 		enum fate fate = saved->guessed ? GUESSED : INTACT;
@@ -180,7 +190,7 @@ static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 	add_run(job, &(struct run){ run.end, found->nchunks, LOST }, add, arg);
 }
 
-static void record_map(const struct bpk_salvage_job *job)
+void bpk_salvage_record(const struct bpk_salvage_job *job)
 {
 	static const char *const names[] = {
 		[LOST] = "lost", [GUESSED] = "restored", [INTACT] = "good"
@@ -188,10 +198,10 @@ static void record_map(const struct bpk_salvage_job *job)
 	const struct bpk_salvage *found = &job->found;
 
 	bpk_record_begin(job->shared->command, job->in.path);
-	bpk_record_u64("nchunks", found->nchunks);
+	bpk_record_u64("nchunks", job->is_whole ? job->in.info->chunks.count : found->nchunks);
 	bpk_record_u64("nlost", job->lost);
 	bpk_record_u64("nrestored", job->guessed);
-	bpk_record_bool("certain", found->counted && !found->disordered);
+	bpk_record_bool("certain", job->is_whole || (found->counted && !found->disordered));
 	for (enum fate fate = LOST; fate <= INTACT; fate++) {
 		bpk_record_list_begin(names[fate]);
 		walk_runs(job, record, &fate);
@@ -203,7 +213,7 @@ static void record_map(const struct bpk_salvage_job *job)
 static void make_map(const struct bpk_salvage_job *job)
 {
 	if (job->shared->json)
-		record_map(job);
+		bpk_salvage_record(job);
 	else
 		walk_runs(job, show, NULL);
 	bpk_flush_results();

@@ -54,6 +54,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 
 void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 
+/* Add the map to the record: that of the chunks that were found, or of the union of copies. */
+void bpk_salvage_record(const struct bpk_salvage_job *job);
+
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);
 
