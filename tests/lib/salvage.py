@@ -258,6 +258,25 @@ def is_among(wanted, got, ordered, spare):
     return there and len(got) <= len(wanted) + spare
 
 
+def save(kind, seed, bad, out):
+    """Damage the archive, and save its chunks into out: the chunks that are whole, whether digests prove them and their
+    order is known, the run and what it said. None: there is no result to look at."""
+    whole, proven, ordered = kind.damage(random.Random(seed), bad)
+    subprocess.run(["rm", "-rf", out])
+    made = run("repair", "--apply", "--fill", "skip", "-o", out, bad)
+    said = made.stdout.decode() + made.stderr.decode()
+    unseen = made.returncode == 0 and not kind.has_digests and not os.path.exists(out)
+    if made.returncode == 3 and "interrupted append" in said:
+        return None
+    if made.returncode not in (0, 2) or (whole and not (unseen or kind.same(bad) or os.path.exists(out))):
+        sys.exit(f"seed {seed}: {whole}: status {made.returncode}: {said}")
+    if not os.path.exists(out):
+        return None
+    if run("verify", out).returncode != 0:
+        sys.exit(f"seed {seed}: the result is damaged")
+    return whole, proven, ordered, made, said
+
+
 def main():
     archive, raw, size = sys.argv[1], open(sys.argv[2], "rb").read(), int(sys.argv[3])
     suffix = os.path.splitext(archive)[1]
@@ -266,19 +285,10 @@ def main():
     states = [raw] + [open(name, "rb").read() for name in sys.argv[6:]]
     bad, out = "bad" + suffix, "out" + suffix
     for seed in range(int(sys.argv[4]), int(sys.argv[5])):
-        whole, proven, ordered = kind.damage(random.Random(seed), bad)
-        subprocess.run(["rm", "-rf", out])
-        made = run("repair", "--apply", "--fill", "skip", "-o", out, bad)
-        said = made.stdout.decode() + made.stderr.decode()
-        unseen = made.returncode == 0 and not kind.has_digests and not os.path.exists(out)
-        if made.returncode == 3 and "interrupted append" in said:
+        saved = save(kind, seed, bad, out)
+        if saved is None:
             continue
-        if made.returncode not in (0, 2) or (whole and not (unseen or kind.same(bad) or os.path.exists(out))):
-            sys.exit(f"seed {seed}: {whole}: status {made.returncode}: {said}")
-        if not os.path.exists(out):
-            continue
-        if run("verify", out).returncode != 0:
-            sys.exit(f"seed {seed}: the result is damaged")
+        whole, proven, ordered, made, said = saved
         if not proven and "no index of them" in said:
             whole, ordered = [n for n in whole if kind.spans[n] is not None], False
         result, expected = run("cat", out).stdout, [pieces[n] for n in whole]
