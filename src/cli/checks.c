@@ -1,4 +1,4 @@
-/* Reads and writes the file of verify --state. verify_rota.c calls it. */
+/* Reads and writes the file of verify --state. Called by verify_rota.c and verify_ages.c. */
 #include "cli/checks.h"
 
 #include <errno.h>
@@ -16,6 +16,25 @@ enum {
 	MOST = 1 << 30, /* bytes of a file */
 	NKINDS = sizeof kinds / sizeof kinds[0],
 };
+
+enum bpk_check_kind bpk_check_turn(const struct bpk_check *check)
+{
+	switch (check->kind) {
+	case BPK_CHECK_NEVER:
+		return BPK_CHECK_BAD;
+	case BPK_CHECK_CHANGED:
+		return BPK_CHECK_NEW;
+	case BPK_CHECK_OTHER:
+		return BPK_CHECK_GOOD;
+	default:
+		return check->kind;
+	}
+}
+
+bool bpk_check_had_good(const struct bpk_check *check)
+{
+	return check->kind != BPK_CHECK_NEW && check->kind != BPK_CHECK_NEVER;
+}
 
 int bpk_checks_add(struct bpk_checks *checks, const struct bpk_check *check, struct bpk_err *err)
 {

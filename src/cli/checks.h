@@ -1,6 +1,6 @@
 /*
  * The file of verify --state: when each file was checked, and how that ended. It is replaced as a
- * whole. Called by verify_rota.c; for the main thread alone.
+ * whole. Called by verify_rota.c and verify_ages.c; for the main thread alone.
  *
  *     bpk verify state 1
  *     KIND GOOD LAST SIZE MTIME PATH     one line a file, in the order of paths
@@ -34,6 +34,14 @@ struct bpk_check {
 	bool rewritten;       /* size or mtime differ from those of the last check; not kept */
 	bool gone;            /* reported as missing in this run; not kept */
 };
+
+enum { BPK_CHECK_SECOND = 1000000000 }; /* a second, in the unit of times */
+
+/* The kind whose turn it is: equal for kinds that stand together. */
+enum bpk_check_kind bpk_check_turn(const struct bpk_check *check);
+
+/* False if no check of the file ended well; for a file that is no archive, one did. */
+bool bpk_check_had_good(const struct bpk_check *check);
 
 /* Valid when zeroed. */
 struct bpk_checks {

@@ -1,5 +1,5 @@
-/* The identity that an archive records, as text, for verify_work.c, sum_work.c, info.c, describe.c
- * and meta.c. */
+/* The identity that an archive records, as text, for verify_report.c, sum_work.c, info.c,
+ * describe.c and meta.c. */
 #ifndef BPK_CLI_IDENTITY_H
 #define BPK_CLI_IDENTITY_H
 

@@ -5,7 +5,6 @@
 #include "cli/verify_rota.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -13,9 +12,8 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/side.h"
+#include "cli/verify_ages.h"
 #include "cli/verify_roots.h"
-
-static const uint64_t NS = 1000000000;
 
 struct rota {
 	const struct bpk_verify_args *args;
@@ -54,27 +52,7 @@ static uint64_t now(void)
 	struct timespec time;
 
 	clock_gettime(CLOCK_REALTIME, &time);
-	return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
-}
-
-/* "12 days", in the largest unit of which there are two. */
-static const char *age_text(uint64_t ns, char text[32])
-{
-	static const struct {
-		uint64_t seconds;
-		const char *name;
-	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
-	size_t i = 0;
-
-	while (i < 3 && ns / NS < 2 * units[i].seconds)
-		i++;
-	snprintf(text, 32, "%" PRIu64 " %s", ns / NS / units[i].seconds, units[i].name);
-	return text;
-}
-
-static uint64_t age_of(const struct bpk_check *check, uint64_t at)
-{
-	return at > check->good ? at - check->good : 0;
+	return (uint64_t)time.tv_sec * BPK_CHECK_SECOND + (uint64_t)time.tv_nsec;
 }
 
 /* Size and time of change, as far as they are known without opening it. */
@@ -88,7 +66,8 @@ static void look(const char *path, uint64_t *size, uint64_t *mtime)
 		return;
 	*size = S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
 	if (found.st_mtim.tv_sec > 0)
-		*mtime = (uint64_t)found.st_mtim.tv_sec * NS + (uint64_t)found.st_mtim.tv_nsec;
+		*mtime = (uint64_t)found.st_mtim.tv_sec * BPK_CHECK_SECOND +
+			 (uint64_t)found.st_mtim.tv_nsec;
 }
 
 static bool is_missing(const char *path)
@@ -199,27 +178,13 @@ static int merge(struct rota *rota, const struct bpk_file *const *sorted, struct
 
 /* ---- turns ---- */
 
-static unsigned rank_of(const struct bpk_check *check)
-{
-	switch (check->kind) {
-	case BPK_CHECK_NEVER:
-		return BPK_CHECK_BAD;
-	case BPK_CHECK_CHANGED:
-		return BPK_CHECK_NEW;
-	case BPK_CHECK_OTHER:
-		return BPK_CHECK_GOOD;
-	default:
-		return check->kind;
-	}
-}
-
 static int by_turn(const void *a, const void *b)
 {
 	const struct bpk_check *x = *(struct bpk_check *const *)a;
 	const struct bpk_check *y = *(struct bpk_check *const *)b;
 
-	if (rank_of(x) != rank_of(y))
-		return rank_of(x) < rank_of(y) ? -1 : 1;
+	if (bpk_check_turn(x) != bpk_check_turn(y))
+		return bpk_check_turn(x) < bpk_check_turn(y) ? -1 : 1;
 	if (x->last != y->last)
 		return x->last < y->last ? -1 : 1;
 	return strcmp(x->path, y->path);
@@ -236,7 +201,7 @@ static int set_turns(struct rota *rota, struct bpk_err *err)
 		if (check->number == SIZE_MAX)
 			continue;
 		rota->turns[rota->nturns++] = check;
-		rota->nbad += rank_of(check) == BPK_CHECK_BAD;
+		rota->nbad += bpk_check_turn(check) == BPK_CHECK_BAD;
 	}
 	if (rota->nturns > 0)
 		qsort(rota->turns, rota->nturns, sizeof *rota->turns, by_turn);
@@ -301,15 +266,11 @@ static const char *begin_check(void *arg, size_t number)
 	return rota->turn->begin(rota->turn->arg, check->number);
 }
 
-static bool had_good(const struct bpk_check *check)
-{
-	return check->kind != BPK_CHECK_NEW && check->kind != BPK_CHECK_NEVER;
-}
-
 static void note(struct rota *rota, struct bpk_check *check, enum bpk_check_kind found)
 {
 	check->last = now();
-	check->kind = found == BPK_CHECK_BAD && !had_good(check) ? BPK_CHECK_NEVER : found;
+	check->kind =
+		found == BPK_CHECK_BAD && !bpk_check_had_good(check) ? BPK_CHECK_NEVER : found;
 	if (found != BPK_CHECK_BAD)
 		check->good = check->last;
 	rota->ndone++;
@@ -331,7 +292,8 @@ static enum bpk_check_kind judge_other(const struct rota *rota, const struct bpk
 	const struct bpk_shared *shared = &rota->args->shared;
 	struct bpk_err err = { 0 };
 
-	if (!had_good(check) || check->kind == BPK_CHECK_OTHER || bpk_side_is(check->path))
+	if (!bpk_check_had_good(check) || check->kind == BPK_CHECK_OTHER ||
+	    bpk_side_is(check->path))
 		return BPK_CHECK_OTHER;
 	bpk_fail(&err, BPK_CORRUPT, "was an archive at its last check, and does not begin as one");
 	bpk_tally_failed(shared, &err);
@@ -384,127 +346,14 @@ static int run_turns(struct rota *rota, struct bpk_err *err)
 	return -1;
 }
 
-/* ---- the sum ---- */
-
-struct sum {
-	uint64_t narchives, nunchecked, ndamaged, nold, ngood;
-	uint64_t at, oldest;           /* now; the age of the oldest good check, or first sight */
-	const struct bpk_check *first; /* with it; NULL: none */
-};
-
-/* True for an archive without a good check within --max-age. */
-static bool is_old(const struct rota *rota, const struct bpk_check *check, uint64_t at)
+/* Returns how many archives the run has. */
+static uint64_t end_state(const struct rota *rota)
 {
-	uint64_t limit = rota->args->max_age;
+	const struct bpk_verify_ages ages = { rota->args, rota->turns, rota->nturns, rota->ndone,
+					      now() };
 
-	return limit > 0 && check->kind != BPK_CHECK_OTHER && age_of(check, at) / NS > limit;
-}
-
-static struct sum add_up(const struct rota *rota)
-{
-	struct sum sum = { .at = now() };
-
-	for (size_t i = 0; i < rota->nturns; i++) {
-		const struct bpk_check *check = rota->turns[i];
-
-		if (check->kind == BPK_CHECK_OTHER)
-			continue;
-		sum.narchives++;
-		sum.nunchecked += rank_of(check) == BPK_CHECK_NEW;
-		sum.ndamaged += rank_of(check) == BPK_CHECK_BAD;
-		sum.ngood += had_good(check);
-		sum.nold += is_old(rota, check, sum.at);
-		if (sum.first == NULL || check->good < sum.first->good)
-			sum.first = check;
-	}
-	sum.oldest = sum.first != NULL ? age_of(sum.first, sum.at) : 0;
-	return sum;
-}
-
-static void record_old(const struct rota *rota, const struct sum *sum)
-{
-	bpk_record_list_begin("old");
-	for (size_t i = 0; i < rota->nturns; i++) {
-		const struct bpk_check *check = rota->turns[i];
-
-		if (!is_old(rota, check, sum->at))
-			continue;
-		bpk_record_item_begin();
-		bpk_record_text("path", check->path);
-		bpk_record_u64("age", age_of(check, sum->at) / NS);
-		bpk_record_item_end();
-	}
-	bpk_record_list_end();
-}
-
-static void tell(const struct rota *rota, const struct sum *sum)
-{
-	const struct bpk_shared *shared = &rota->args->shared;
-	char age[32], line[192];
-	bool has_good = sum->ngood > 0;
-
-	snprintf(line, sizeof line,
-		 "%zu %s checked; of %" PRIu64 " %s %" PRIu64 " %s for a check, %" PRIu64
-		 " %s bad, and %s%s%s",
-		 rota->ndone, bpk_plural(rota->ndone, "file", "files"), sum->narchives,
-		 bpk_plural(sum->narchives, "archive", "archives"), sum->nunchecked,
-		 bpk_plural(sum->nunchecked, "waits", "wait"), sum->ndamaged,
-		 bpk_plural(sum->ndamaged, "is", "are"),
-		 has_good ? "the oldest good check is " : "none had a good check",
-		 has_good ? age_text(sum->oldest, age) : "", has_good ? " old" : "");
-	if (shared->verbose > 0 && !shared->json)
-		printf("%s: %s\n", shared->state, line);
-	if (!shared->json)
-		return;
-	bpk_record_begin(shared->command, shared->state);
-	bpk_record_text("format", NULL);
-	bpk_record_u64("raw_size", BPK_UNKNOWN);
-	bpk_record_u64("nchecked", rota->ndone);
-	bpk_record_u64("narchives", sum->narchives);
-	bpk_record_u64("nunchecked", sum->nunchecked);
-	bpk_record_u64("nbad", sum->ndamaged);
-	bpk_record_u64("oldest_check", has_good ? sum->oldest / NS : BPK_UNKNOWN);
-	record_old(rota, sum);
-	bpk_record_list_begin("remarks");
-	bpk_record_list_end();
-	bpk_record_end();
-}
-
-/* others: how many archives that are not named share the failure. */
-static void report_old(const struct rota *rota, const struct sum *sum,
-		       const struct bpk_check *check, uint64_t others)
-{
-	struct bpk_err err = { 0 };
-	char age[32], allowed[32], more[64] = "";
-
-	if (others > 0)
-		snprintf(more, sizeof more, "; nor had %" PRIu64 " %s", others,
-			 bpk_plural(others, "other", "others"));
-	bpk_fail(&err, BPK_FAILED, "had no good check for %s, --max-age allows %s%s",
-		 age_text(age_of(check, sum->at), age), age_text(rota->args->max_age * NS, allowed),
-		 more);
-	bpk_report(check->path, &err);
-}
-
-/* One is named, and with -v all. */
-static void judge_ages(const struct rota *rota, const struct sum *sum)
-{
-	bool names_all = rota->args->shared.verbose > 0;
-
-	report_old(rota, sum, sum->first, names_all ? 0 : sum->nold - 1);
-	for (size_t i = 0; names_all && i < rota->nturns; i++)
-		if (rota->turns[i] != sum->first && is_old(rota, rota->turns[i], sum->at))
-			report_old(rota, sum, rota->turns[i], 0);
-}
-
-static void end_state(const struct rota *rota, const struct sum *sum)
-{
 	bpk_verify_roots_judge(&rota->roots, rota->args, rota->turns, rota->nturns);
-	tell(rota, sum);
-	if (sum->nold > 0)
-		judge_ages(rota, sum);
-	bpk_record_settle(&rota->args->shared, rota->args->shared.state);
-	bpk_flush_results();
+	return bpk_verify_ages_report(&ages);
 }
 
 /* ---- all ---- */
@@ -538,7 +387,7 @@ static int begin_state(struct rota *rota, struct bpk_err *err)
 static uint64_t run_with_state(struct rota *rota)
 {
 	struct bpk_err err = { 0 };
-	struct sum sum;
+	uint64_t narchives = BPK_UNKNOWN;
 	int rc = check_names(rota->files, &err);
 
 	if (rc == 0)
@@ -549,15 +398,14 @@ static uint64_t run_with_state(struct rota *rota)
 		rc = save(rota, &err);
 	if (rc == 0)
 		rc = run_turns(rota, &err);
-	sum = add_up(rota);
 	if (rc == 0)
-		end_state(rota, &sum);
+		narchives = end_state(rota);
 	else
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	bpk_checks_clear(&rota->checks);
 	free(rota->turns);
 	free(rota->roots.all);
-	return rc == 0 ? sum.narchives : BPK_UNKNOWN;
+	return narchives;
 }
 
 /* ---- without a state ---- */

@@ -1,61 +1,15 @@
 /* The verification of one input: an archive, or a GSD file. Called by verify_tree.c and
  * verify_roots.c. */
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "cli/describe.h"
 #include "cli/heal.h"
-#include "cli/identity.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/salvage_job.h"
 #include "cli/seal.h"
-#include "cli/share.h"
-#include "cli/side.h"
-#include "cli/transfer.h"
-#include "cli/verify.h"
+#include "cli/verify_report.h"
 #include "layout/layout.h"
 
-/* Remarks of one audit, as lines. */
-struct remarks {
-	struct bpk_buf lines;
-	const struct bpk_input *in;
-	const struct bpk_shared *shared;
-};
-
-/* A verdict is a result: it goes to standard output, unless that carries JSON. */
-static void say(const struct bpk_input *in, const char *line)
-{
-	struct bpk_err shown = { 0 };
-
-	bpk_fail(&shown, BPK_OK, "%s", line);
-	bpk_input_subject(in, &shown);
-	puts(shown.text);
-	bpk_flush_results();
-}
-
-static void say_well(const struct bpk_input *in)
-{
-	char line[320] = "ok";
-
-	if (in->info->unprotected != NULL)
-		snprintf(line, sizeof line, "ok; no checksum protects %s", in->info->unprotected);
-	say(in, line);
-}
-
-static void note_remark(void *arg, const char *line)
-{
-	struct remarks *remarks = arg;
-	struct bpk_err err = { 0 };
-
-	if (remarks->shared->verbose && !remarks->shared->json)
-		say(remarks->in, line);
-	if (remarks->shared->json &&
-	    bpk_buf_append(&remarks->lines, bpk_view(line, strlen(line) + 1), &err) != 0)
-		bpk_report(NULL, &err);
-}
-
-/* ---- damaged chunks ---- */
+/* ---- archives ---- */
 
 /* Chunks of several dimensions are no ranges of the array's bytes. */
 static bool has_ranges(const struct bpk_input *in)
@@ -63,23 +17,6 @@ static bool has_ranges(const struct bpk_input *in)
 	const struct bpk_array_info *array = &in->info->array;
 
 	return array->chunk_shape == NULL || array->type == NULL || array->type->ndimensions <= 1;
-}
-
-/* Add neighbours, and the range for cat --bytes, to a report. */
-static void add_range(const struct bpk_damaged *damaged, struct bpk_err *err)
-{
-	char others[64] = "", range[80] = "";
-	struct bpk_err plain = *err;
-
-	if (damaged->count > 1)
-		snprintf(others, sizeof others, "; and the chunks to %" PRIu64,
-			 damaged->first + damaged->count - 1);
-	if (damaged->start != BPK_UNKNOWN)
-		snprintf(range, sizeof range, "; raw bytes %" PRIu64 ":", damaged->start);
-	if (damaged->start != BPK_UNKNOWN && damaged->end != BPK_UNKNOWN)
-		snprintf(range + strlen(range), sizeof range - strlen(range), "%" PRIu64,
-			 damaged->end);
-	bpk_fail(err, plain.kind, "%s%s%s", plain.text, others, range);
 }
 
 static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
@@ -100,114 +37,8 @@ static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer
 	if (rc == 0 || err->kind != BPK_CORRUPT)
 		bpk_damage_drop(damage);
 	if (damage->count > 0)
-		add_range(&damage->all[0], err);
+		bpk_verify_add_range(&damage->all[0], err);
 	return rc;
-}
-
-/* The rest of the damage; the first line is printed. */
-static void report_others(const struct bpk_input *in, const struct bpk_damage *damage)
-{
-	enum { LINES = 20 };
-	uint64_t nmore = 0;
-	struct bpk_err err;
-
-	for (size_t i = 1; i < damage->count; i++) {
-		if (i >= LINES) {
-			nmore += damage->all[i].count;
-			continue;
-		}
-		err = (struct bpk_err){ 0 };
-		bpk_fail(&err, BPK_CORRUPT, "%s", damage->all[i].report);
-		add_range(&damage->all[i], &err);
-		bpk_input_subject(in, &err);
-		bpk_report(NULL, &err);
-	}
-	err = (struct bpk_err){ 0 };
-	if (nmore > 0) {
-		bpk_fail(&err, BPK_CORRUPT, "and %s%" PRIu64 " more damaged chunks",
-			 damage->more ? "at least " : "", nmore);
-		bpk_input_subject(in, &err);
-		bpk_report(NULL, &err);
-	}
-	if (damage->count > 0 && damage->stop.kind != BPK_OK) {
-		err = damage->stop;
-		bpk_input_subject(in, &err);
-		bpk_report(NULL, &err);
-	}
-}
-
-/* Bytes behind the end of an archive with damaged chunks, which has no audit: that would end at the
- * first of these. Directories report such bytes in their audits alone. */
-static void report_tail(struct bpk_input *in)
-{
-	struct bpk_err err = { 0 };
-
-	if (bpk_input_tail(in, &err) != 0)
-		bpk_report(NULL, &err);
-}
-
-static void record_damage(const struct bpk_damage *damage)
-{
-	bpk_record_list_begin("bad_chunks");
-	for (size_t i = 0; i < damage->count; i++) {
-		const struct bpk_damaged *damaged = &damage->all[i];
-
-		bpk_record_item_begin();
-		bpk_record_u64("chunk", damaged->first);
-		bpk_record_u64("nchunks", damaged->count);
-		bpk_record_u64("start", damaged->start);
-		bpk_record_u64("end", damaged->end);
-		bpk_record_text("error", damaged->report);
-		bpk_record_item_end();
-	}
-	bpk_record_list_end();
-	bpk_record_bool("bad_chunks_complete", !damage->more && damage->stop.kind == BPK_OK);
-}
-
-/* ---- archives ---- */
-
-/* What is wrong with the content of an archive. */
-struct findings {
-	struct bpk_damage damage;
-	bool intact;           /* every chunk is, even if the audit fails */
-	struct bpk_ident tree; /* of the content, if it was found with the chunks */
-	struct bpk_ident_ranges differing;
-	enum bpk_side_state parity;
-	const char *repairable; /* the word for status 3; or NULL */
-};
-
-static void end_record(const struct remarks *remarks)
-{
-	const struct bpk_buf *lines = &remarks->lines;
-
-	bpk_record_list_begin("remarks");
-	for (size_t at = 0; at < lines->size; at += strlen((const char *)lines->data + at) + 1)
-		bpk_record_list_text((const char *)lines->data + at);
-	bpk_record_list_end();
-	bpk_record_end();
-}
-
-static void print_record(const struct bpk_transfer *transfer, const struct findings *found,
-			 const struct remarks *remarks, struct bpk_err *err)
-{
-	const struct bpk_info *info = transfer->in->info;
-	bool whole = info != NULL && err->kind == BPK_OK;
-
-	bpk_record_begin("verify", transfer->in->path);
-	bpk_record_text("format", info != NULL ? info->format : NULL);
-	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
-	bpk_record_u64("packed_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
-	/* threads go on behind damage for a while, so these would depend on timing */
-	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
-	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
-	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
-	bpk_seal_record(info);
-	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
-	record_damage(&found->damage);
-	bpk_verify_record_differing(&found->differing);
-	bpk_side_record(found->parity);
-	bpk_record_text("repairable", err->kind == BPK_REPAIRABLE ? found->repairable : NULL);
-	end_record(remarks);
 }
 
 /* The committed state, which was read, is intact. */
@@ -247,15 +78,6 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 	return bpk_input_subject(in, err);
 }
 
-static void print_root(const struct bpk_input *in)
-{
-	char root[BPK_DIGEST_TEXT], line[BPK_DIGEST_TEXT + 48];
-
-	snprintf(line, sizeof line, "%s generation %" PRIu64, bpk_seal_print(&in->info->seal, root),
-		 in->info->seal.generation);
-	say(in, line);
-}
-
 /* Open the input anew: its reader has fetched chunks. */
 static int start_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 		       struct bpk_err *err)
@@ -275,7 +97,7 @@ static int start_again(const struct bpk_verify_args *args, struct bpk_transfer *
 /* Verify all chunks, and find the tree of the content where that is possible meanwhile. Damage is
  * listed by a run without an output, and read again for that. */
 static int verify_content(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			  struct findings *found, struct bpk_err *err)
+			  struct bpk_verify_found *found, struct bpk_err *err)
 {
 	if (bpk_verify_identity_beside(args, transfer->in)) {
 		struct bpk_err why = { 0 }, changed = { 0 };
@@ -292,15 +114,16 @@ static int verify_content(const struct bpk_verify_args *args, struct bpk_transfe
 }
 
 static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			struct findings *found, struct remarks *remarks, struct bpk_err *err)
+			struct bpk_verify_found *found, struct bpk_verify_remarks *remarks,
+			struct bpk_err *err)
 {
-	const struct bpk_remarks to = { note_remark, remarks };
+	const struct bpk_remarks to = { bpk_verify_note, remarks };
 
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
 	    verify_content(args, transfer, found, err) != 0)
 		return -1;
 	found->intact = true;
-	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
+	if (bpk_input_audit(transfer->in, bpk_verify_note, remarks, err) != 0)
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
@@ -322,7 +145,7 @@ static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
 /* The archive is whole: test the user's expectations of it. That they are not met is no damage,
  * which parity could restore. */
 static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct findings *found, struct bpk_err *err)
+		       struct bpk_verify_found *found, struct bpk_err *err)
 {
 	if (compare_seal(args, in, err) != 0 ||
 	    (args->parity && demand_parity(in, found->parity, err) != 0))
@@ -357,7 +180,7 @@ void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path)
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
 	if (args->shared.verbose && !args->shared.json)
-		say_well(in);
+		bpk_verify_say_well(in);
 	bpk_verify_count(args, in, true, NULL);
 	bpk_record_settle(&args->shared, in->path);
 }
@@ -388,18 +211,18 @@ static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_er
 static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 {
 	const struct bpk_shared *shared = &args->shared;
-	struct remarks remarks = { .in = in, .shared = shared };
+	struct bpk_verify_remarks remarks = { .in = in, .shared = shared };
 	struct bpk_gsd_verdict verdict = { 0 };
 	struct bpk_err err = { 0 }, changed = { 0 };
 
-	if (bpk_gsd_verify(in->place.source, note_remark, &remarks, &verdict, &err) != 0) {
+	if (bpk_gsd_verify(in->place.source, bpk_verify_note, &remarks, &verdict, &err) != 0) {
 		if (err.kind == BPK_CORRUPT &&
 		    bpk_source_unchanged(in->place.source, &changed) != 0)
 			err = changed;
 		bpk_input_subject(in, &err);
 	}
 	if (err.kind == BPK_OK && shared->verbose && !shared->json)
-		say(in, "ok; no checksum protects a GSD file");
+		bpk_verify_say(in, "ok; no checksum protects a GSD file");
 	if (shared->json) {
 		bpk_record_begin("verify", in->path);
 		bpk_record_text("format", "gsd");
@@ -407,7 +230,7 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 		bpk_record_u64("nframes", verdict.nframes);
 		bpk_record_u64("narrays", verdict.narrays);
 		bpk_record_u64("sound_frames", verdict.sound_frames);
-		end_record(&remarks);
+		bpk_verify_end_record(&remarks);
 	}
 	bpk_verify_count(args, in, true, err.kind == BPK_OK ? NULL : &err);
 	if (err.kind != BPK_OK)
@@ -430,72 +253,18 @@ static bool is_about_identity(const struct bpk_verify_args *args, const struct b
 	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
 }
 
-/* Of a file that does not begin as an archive, some of one may be left. */
-static bool may_be_salvaged(const struct bpk_input *in)
-{
-	struct bpk_source *source = in->place.source;
-
-	if (source == NULL && in->place.directory == NULL)
-		return false;
-	return bpk_salvage_format(in) != NULL && (source == NULL || !bpk_foreign_is_known(source));
-}
-
-/* The next step, a command before and behind the file's name. NULL: there is none, as for a file
- * that is no archive. */
-static const char *find_advice(const struct bpk_input *in, const struct findings *found,
-			       const char **use)
-{
-	bool is_open = in->place.source != NULL || in->place.directory != NULL;
-
-	*use = "settles it";
-	if (is_open && bpk_place_pending(&in->place))
-		return "a change was interrupted and is pending: bpk repair --in-place";
-	if (in->format == NULL && !may_be_salvaged(in))
-		return NULL;
-	*use = found->intact ? "saves all data" : "saves all other data";
-	if (found->intact)
-		return "bpk repair --apply -o OUT";
-	if (found->damage.count > 0)
-		return "bpk unpack --fill zero";
-	*use = "shows which data are left";
-	return "bpk repair";
-}
-
-/* Add the next step to the first line on damage. Of processes that share the work none is first. */
-static void add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       const struct findings *found, struct bpk_err *err)
-{
-	const char *use, *advice = find_advice(in, found, &use);
-	struct bpk_err plain = *err;
-	char word[BPK_WORD_TEXT];
-
-	if (advice == NULL || err->kind != BPK_CORRUPT || args->shared.tally->advised ||
-	    args->shared.quiet || bpk_share_is_asked())
-		return;
-	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; %s %s %s", plain.text, advice,
-		 bpk_shell_word(in->path, word), use);
-}
-
-static void clear_findings(struct findings *found, struct remarks *remarks)
-{
-	bpk_ident_clear(&found->tree);
-	bpk_ident_ranges_clear(&found->differing);
-	bpk_damage_clear(&found->damage);
-	bpk_buf_clear(&remarks->lines);
-}
-
 /* Verify the file anew, which was restored: also what --quick leaves out. */
 static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			struct findings *found, struct remarks *remarks, struct bpk_err *err)
+			struct bpk_verify_found *found, struct bpk_verify_remarks *remarks,
+			struct bpk_err *err)
 {
 	struct bpk_verify_args thorough = *args;
 	struct bpk_input *in = transfer->in;
 	const char *path = in->path;
 
 	thorough.quick = false;
-	clear_findings(found, remarks);
-	*found = (struct findings){ .intact = false };
+	bpk_verify_found_clear(found, remarks);
+	*found = (struct bpk_verify_found){ .intact = false };
 	bpk_damage_init(&found->damage);
 	bpk_transfer_clear(transfer);
 	*transfer = (struct bpk_transfer){ .shared = &args->shared, .in = in };
@@ -503,7 +272,7 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 	if (bpk_input_find(in, path, &args->shared, err) != 0)
 		return -1;
 	if (args->shared.json)
-		note_remark(remarks, "was restored by its parity file");
+		bpk_verify_note(remarks, "was restored by its parity file");
 	return verify_found(&thorough, transfer, found, remarks, err);
 }
 
@@ -537,7 +306,7 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before, b
 
 /* Note both for the record, and for --parity. A verdict that was found stays. */
 static int note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct findings *found, enum bpk_kind before, bool heals, int rc,
+		       struct bpk_verify_found *found, enum bpk_kind before, bool heals, int rc,
 		       struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -555,8 +324,8 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 
 /* The verdict with a parity file, after healing if that is asked for. */
 static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
-			   struct findings *found, struct remarks *remarks, int rc,
-			   struct bpk_err *err)
+			   struct bpk_verify_found *found, struct bpk_verify_remarks *remarks,
+			   int rc, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
@@ -566,7 +335,8 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
 	rc = note_parity(args, transfer->in, found, before, heals, rc, err);
 	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
-		note_remark(remarks, "parity is of another time of change; bpk parity renews it");
+		bpk_verify_note(remarks,
+				"parity is of another time of change; bpk parity renews it");
 	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
 	    !bpk_side_has(transfer->in->path)) {
 		struct bpk_err plain = *err;
@@ -609,8 +379,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 {
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_transfer transfer = { .shared = shared, .in = in };
-	struct remarks remarks = { .in = in, .shared = shared };
-	struct findings found = { .intact = false };
+	struct bpk_verify_remarks remarks = { .in = in, .shared = shared };
+	struct bpk_verify_found found = { .intact = false };
 	struct bpk_damage *damage = &found.damage;
 
 	bpk_damage_init(damage);
@@ -622,24 +392,22 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0)
 		rc = judge_state(args, in, &found, err);
 	if (rc == 0 && args->print_root && !shared->json)
-		print_root(in);
+		bpk_verify_say_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
-		say_well(in);
+		bpk_verify_say_well(in);
 	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
-		add_advice(args, in, &found, err);
+		bpk_verify_add_advice(args, in, &found, err);
 	if (shared->json)
-		print_record(&transfer, &found, &remarks, err);
+		bpk_verify_record(&transfer, &found, &remarks, err);
 	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */
-	if (rc != 0 && err->kind == BPK_CORRUPT && damage->count > 0) {
-		report_others(in, damage);
-		report_tail(in);
-	}
+	if (rc != 0 && err->kind == BPK_CORRUPT && damage->count > 0)
+		bpk_verify_report_others(in, damage);
 	if (rc != 0)
 		bpk_verify_report_differing(&found.differing, in);
-	clear_findings(&found, &remarks);
+	bpk_verify_found_clear(&found, &remarks);
 	bpk_transfer_clear(&transfer);
 }
 
