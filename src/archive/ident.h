@@ -112,8 +112,7 @@ int bpk_ident_join(struct bpk_buf *text, const struct bpk_ident *identity, struc
 int bpk_ident_strip(struct bpk_buf *text, struct bpk_err *err);
 
 /* The metadata of an archive without the record, or with one, in place of those in its info, which
- * borrows them.
- * Caller storage, valid when zeroed; for bpk_ident_less_clear. */
+ * borrows them. Caller storage, valid when zeroed; for bpk_ident_less_clear. */
 struct bpk_ident_less {
 	struct bpk_buf text;
 	struct bpk_layer *layers;

@@ -1,7 +1,7 @@
 /*
  * Lines, UTF-8, the escapes of untrusted text for terminals and shells, and numbers as text.
- * Called by errors,
- * JSON, layouts, layers of frames, encode_block.c, choose, and results of commands.
+ * Called by errors, JSON, layouts, layers of frames, encode_block.c, choose, and results of
+ * commands.
  */
 #include "base/text.h"
 

@@ -74,8 +74,7 @@ static const struct bpk_opt opt_prove = {
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, prove),
 	.help = "write only bytes that the seal of the archive proves",
 	.more = "The archive must have a seal (pack --seal) over checksums of SHA-2. A chunk that "
-		"is not the sealed one is "
-		"damage, and none of its bytes are written.",
+		"is not the sealed one is damage, and none of its bytes are written.",
 };
 
 static const struct bpk_opt opt_root = {

@@ -117,8 +117,7 @@ const struct bpk_opt bpk_opt_checksum = {
 	.metavar = "NAME",
 	.help = "protect every chunk with checksum NAME",
 	.more = "By default crc32, with --seal sha256, or that of the existing archive. It covers "
-		"the "
-		"packed bytes.",
+		"the packed bytes.",
 };
 
 const struct bpk_opt bpk_opt_slack = {

@@ -119,11 +119,10 @@ static const struct bpk_opt opt_seal = {
 	.help = "record a digest over the whole archive",
 	.more = "It covers the header, the metadata and all chunks in their order, by their "
 		"checksums: sha256 by default then. With --checksum crc32 it costs next to "
-		"nothing, "
-		"finds all damage that is an accident, and cannot be signed. verify tests it "
-		"and can print it; append, truncate, write and meta renew it. A Bloscpack file "
-		"in a pipe and a directory of the layout bcolz have none; a sealed Bloscpack file "
-		"refuses write.",
+		"nothing, finds all damage that is an accident, and cannot be signed. verify "
+		"tests it and can print it; append, truncate, write and meta renew it. A "
+		"Bloscpack file in a pipe and a directory of the layout bcolz have none; a sealed "
+		"Bloscpack file refuses write.",
 };
 
 static const struct bpk_opt opt_identity = {

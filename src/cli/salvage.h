@@ -13,10 +13,10 @@
  * applies one with a journal beside it, or bytes behind its end, is not read; with applies nothing
  * is done if fill and from are not given, and it has a parity file that may restore it.
  * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
- * as a new archive to --output, with fill in place of others (but
- * not if parity restores them), or chunks packed from the raw data at
- * path from, if that is not NULL. With guesses, chunks with one damaged byte count as intact, and
- * the status is that of damage. Reports failures, and lost chunks with that status, too.
+ * as a new archive to --output, with fill in place of others (but not if parity restores them), or
+ * chunks packed from the raw data at path from, if that is not NULL. With guesses, chunks with one
+ * damaged byte count as intact, and the status is that of damage. Reports failures, and lost chunks
+ * with that status, too.
  */
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies, bool guesses);
