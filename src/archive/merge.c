@@ -264,7 +264,8 @@ static unsigned rank_of(const struct share *share)
 	return share->certain ? (share->doubted ? 1 : 2) : 0;
 }
 
-/* The copy that has every chunk by itself, best with certain numbers, then with most chunks. */
+/* The copy that has every chunk by itself, best with certain numbers, then with most chunks. Chunks
+ * that unpack alone count for nothing where others were tested by digests. */
 static int find_whole(const struct bpk_merge *m, struct share *best)
 {
 	int whole = BPK_MERGE_UNION;
@@ -272,7 +273,7 @@ static int find_whole(const struct bpk_merge *m, struct share *best)
 	for (size_t c = 0; c < m->ncopies; c++) {
 		struct share share = share_of(&m->found[c]);
 
-		if (m->dropped[c] || !is_whole(&share) ||
+		if (m->dropped[c] || !is_whole(&share) || (m->proven && !m->found[c].proven) ||
 		    (whole != BPK_MERGE_UNION &&
 		     (rank_of(&share) < rank_of(best) ||
 		      (rank_of(&share) == rank_of(best) && share.intact <= best->intact))))
