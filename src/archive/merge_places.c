@@ -257,12 +257,13 @@ static void clear(struct loose *l)
 	free(l->known);
 }
 
-/* The only lost chunk that chunk i can be; unknown: none, or there are several. */
+/* The only lost chunk that chunk i can be; unknown: none, or there are several. Without digests it
+ * may be a damaged one that is not lost. */
 static uint64_t find_only(struct loose *l, size_t i)
 {
 	uint64_t only = BPK_UNKNOWN;
 
-	if (l->known[i] || !l->all[i].once)
+	if (l->known[i] || !l->all[i].once || !l->merge->found[l->copy].proven)
 		return BPK_UNKNOWN;
 	for (size_t k = 0; k < l->table->nlost; k++) {
 		uint64_t n = l->table->lost[k];
