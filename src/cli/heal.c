@@ -75,8 +75,13 @@ static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *sid
 			damage, map.bytes, side->scan.lost, side->scan.bad);
 }
 
+static bool is_parity_damaged(const struct bpk_side *side)
+{
+	return side->scan.bad_parity > 0 || side->scan.bad_tables;
+}
+
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
-			const char *path, bool *heals, struct bpk_err *err)
+			const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
@@ -85,9 +90,9 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return -1; /* the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return fail_lost(shared, side, path, plain.text, err);
-	*heals = bpk_side_is_as_then(side, path);
+	verdict->heals = bpk_side_is_as_then(side, path);
 	bpk_shell_word(path, word);
-	if (!*heals)
+	if (!verdict->heals)
 		return bpk_fail(err, BPK_REPAIRABLE,
 				"%s; the file was written since its parity was: bpk repair --apply "
 				"-o OUT %s writes the state of then into another file",
@@ -101,13 +106,13 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 /* No checksum fails, but nobody wrote the bytes that differ: chunks without checksums, or that
  * another read or write put into each other's place. */
 static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_side *side,
-			   const char *path, bool *heals, struct bpk_err *err)
+			   const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
 	bpk_fail(err, BPK_CORRUPT,
 		 "%s: no checksum fails, but %" PRIu64 " of %" PRIu64
 		 " cells differ from its parity, and it was not written since",
 		 path, side->scan.bad, bpk_parity_cells(side->parity));
-	return judge_damage(shared, side, path, heals, err);
+	return judge_damage(shared, side, path, verdict, err);
 }
 
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
@@ -135,7 +140,8 @@ static int note_other_time(const struct bpk_shared *shared, const struct bpk_sid
 }
 
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
-		       const struct bpk_input *in, bool *heals, struct bpk_err *err)
+		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
+		       struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 	const char *path = in->path;
@@ -144,25 +150,28 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
-		return judge_unwritten(shared, side, path, heals, err);
+		return judge_unwritten(shared, side, path, verdict, err);
 	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
-	    side->drift.added > 0)
+	    side->drift.added > 0) {
+		verdict->parity = BPK_SIDE_STALE;
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
 			 " cells differ; bpk parity %s renews it",
 			 scan->bad, bpk_parity_cells(side->parity), word);
-	else if (scan->bad_parity > 0 || scan->bad_tables)
+	} else if (is_parity_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "is whole, but its parity file is damaged in %" PRIu64
+			 "is whole, but its parity file %s is damaged in %" PRIu64
 			 " cells%s; bpk parity %s renews it",
-			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "",
-			 word);
-	else
+			 side->name, scan->bad_parity,
+			 scan->bad_tables ? " and a copy of its tables" : "", word);
+	} else {
 		return note_other_time(shared, side, path);
+	}
 	return bpk_err_subject(err, "%s", path);
 }
 
-/* A parity file that cannot be used is no damage of the archive. */
+/* A parity file that cannot be used is no damage of the archive. With its head its share is lost,
+ * which the user gives again. */
 static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 			  struct bpk_err *why, struct bpk_err *err)
 {
@@ -176,9 +185,9 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 	}
 	if (why->kind == BPK_CORRUPT) {
 		(void)bpk_parity_look(side->name, &there, &ours, NULL);
-		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s%s %s it", plain.text,
+		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s%s%s %s", plain.text,
 			 ours ? "" : "--force ", bpk_shell_word(path, word),
-			 ours ? "renews" : "replaces");
+			 side->parity == NULL ? " P%" : "", ours ? "renews it" : "replaces it");
 	}
 	*err = *why;
 	return -1;
@@ -211,14 +220,14 @@ static int open_side(const struct bpk_shared *shared, struct bpk_side *side, con
 	return rc;
 }
 
-int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
-		   struct bpk_err *err)
+int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
+		   struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
 	bool there;
 
-	*heals = false;
+	*verdict = (struct bpk_heal_verdict){ .parity = BPK_SIDE_NONE };
 	if (bpk_program->team != NULL || !is_open(&in->place) || in->place.is_member ||
 	    bpk_place_pending(&in->place) ||
 	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
@@ -228,9 +237,12 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
 		rc = judge_unusable(rc, &side, in->path, &why, err);
 	else if (there && rc != 0)
-		rc = judge_damage(shared, &side, in->path, heals, err);
+		rc = judge_damage(shared, &side, in->path, verdict, err);
 	else if (there && !is_in_change(&in->place))
-		rc = judge_whole(shared, &side, in, heals, err);
+		rc = judge_whole(shared, &side, in, verdict, err);
+	if (verdict->parity == BPK_SIDE_NONE &&
+	    (why.kind == BPK_CORRUPT || why.kind == BPK_REPAIRABLE || is_parity_damaged(&side)))
+		verdict->parity = BPK_SIDE_DAMAGED;
 	bpk_side_clear(&side);
 	return rc;
 }
@@ -534,10 +546,10 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 			   struct bpk_err *err)
 {
 	const char *path = in->path;
-	bool heals;
+	struct bpk_heal_verdict verdict;
 
-	(void)bpk_heal_judge(shared, in, 0, &heals, err);
-	if (heals) {
+	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
+	if (verdict.heals) {
 		bpk_input_close(in);
 		return apply(shared, path, err);
 	}

@@ -69,7 +69,7 @@ packed() {
     packed a.blp 1000
     echo mine >a.blp.bpp
     refuses 1 'a.blp.bpp: exists, and is no parity file; --force replaces it' bpk parity a.blp
-    refuses 3 'bpk parity --force a.blp replaces it' bpk verify a.blp
+    refuses 3 'bpk parity --force a.blp P% replaces it' bpk verify a.blp
     [ "$(cat a.blp.bpp)" = mine ]
     quietly bpk parity --force a.blp
     ln -s /dev/null b && mv b a.blp.bpp
@@ -180,7 +180,7 @@ protected() {
         rot a.blp.bpp $((100000 + RANDOM)) 3000
         ends 0 bpk verify --heal a.blp
         same a.blp good
-        refuses 3 'its parity file is damaged in [0-9]+ cells and a copy' bpk verify a.blp
+        refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells and a copy' bpk verify a.blp
         quietly bpk parity a.blp
         same a.blp.bpp good.bpp
     done
@@ -221,7 +221,7 @@ protected() {
 @test "an unusable parity file is no damage of the archive" {
     protected a.blp 100000
     head -c 300 a.blp.bpp >x && mv x a.blp.bpp
-    refuses 3 'a.blp.bpp: both copies .* bpk parity a.blp renews it' bpk verify a.blp
+    refuses 3 'a.blp.bpp: both copies .* bpk parity a.blp P% renews it' bpk verify a.blp
     rot a.blp 50000 1
     ends 2 bpk verify a.blp
     says 'both copies'
@@ -766,14 +766,30 @@ END
         found $name "('stale', None, 0)"
         [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity renews it']" ]
         ends 2 bpk verify -r --parity $name
-        says "^bpk: $name: its parity is of another state, or damaged; bpk parity renews it$"
+        says "^bpk: $name: its parity is of another time of change; bpk parity $name renews it$"
         bpk parity $name
         quietly bpk verify --parity $name
         size=$(stat -c %s $name.bpp)
         printf XXXXXXXX | dd of=$name.bpp bs=1 seek=$((size / 2)) conv=notrunc status=none
         bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
         [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        refuses 2 "^bpk: $name: is whole, but its parity file $name.bpp is damaged in [0-9]+ cells; bpk parity $name renews it$" bpk verify --parity $name
+        bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 2 ]
+        [ "$(word)" = "('damaged', None, 2)" ] || die "$(cat line)"
+        # what it restores nonetheless is healed, and the demand not met
+        file=$(find $name -type f -size +4k | head -n 1)
+        touch -r "$file" time
+        printf XXXXXXXX | dd of="$file" bs=1 seek=3000 conv=notrunc status=none
+        touch -r time "$file"
+        refuses 3 'bpk verify --heal' bpk verify --parity $name
+        ends 2 bpk verify --parity --heal $name
+        says "^bpk: $name: its parity file is damaged; bpk parity $name renews it$"
+        truncate -s -3000 $name.bpp
+        refuses 2 "its parity file $name.bpp is damaged in" bpk verify --parity $name
+        : >$name.bpp
+        refuses 2 "^bpk: $name.bpp: .*; bpk parity --force $name P% replaces it$" bpk verify --parity $name
         echo XXXX >$name.bpp
+        refuses 2 "^bpk: $name.bpp: .*; bpk parity --force $name P% replaces it$" bpk verify --parity $name
         bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
         [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
         rm -r $name $name.bpp
