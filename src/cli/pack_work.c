@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/protect.h"
 #include "cli/record.h"
 #include "cli/renew.h"
 #include "cli/report.h"
@@ -334,17 +335,10 @@ static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *
 	if (state == BPK_SIDE_CURRENT)
 		return 0;
 	shared.judges = shared.as_stored = shared.audits = true;
-	/* damage would get parity, too */
 	rc = bpk_input_look(&in, path, NULL, err);
 	if (rc == 0)
-		rc = bpk_side_check_own(&in, "parity", err);
-	if (rc == 0)
-		rc = bpk_side_verify(&shared, &in, err);
+		rc = bpk_protect(&shared, &in, pack->parity, false, err);
 	bpk_input_close(&in);
-	if (rc == 0)
-		rc = bpk_side_need_whole(path, err);
-	if (rc == 0)
-		rc = bpk_renew_whole(&shared, path, pack->parity, err);
 	*added = rc == 0;
 	return rc;
 }

@@ -522,7 +522,7 @@ restores_unwritten() {
     cp -p "$1" bad
     refuses 3 "$1: no checksum fails, but 1 of [0-9]+ cells differ .* not written since; parity restores" \
         bpk verify "$1"
-    refuses 3 "$1: is damaged, .* bpk verify --heal $1 first; --force" bpk parity "$1"
+    refuses 3 "$1: is damaged, .* bpk verify --heal $1 first; bpk parity --force $1 keeps" bpk parity "$1"
     same "$1" bad
     ends 0 bpk repair --apply -f -o out "$1"
     same out good
