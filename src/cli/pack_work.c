@@ -328,7 +328,7 @@ static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *
 	int rc;
 
 	*added = false;
-	if (pack->parity == 0)
+	if (pack->parity == 0 || path == NULL) /* an archive was found in its place */
 		return 0;
 	if (bpk_side_look(path, &state, err) != 0)
 		return bpk_err_subject(err, "%s", path);

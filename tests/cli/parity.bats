@@ -734,6 +734,14 @@ END
     done
 }
 
+@test "pack -r --parity passes archives over that it finds, whatever their names" {
+    mkdir in
+    data records 3000 in/a
+    bpk pack -q -F blp -o in/b.dat in/a
+    quietly bpk pack -q -r --parity 20 -O out in
+    [ "$(cd out && ls)" = "$(printf 'a.blp\na.blp.bpp')" ]
+}
+
 @test "pack --update --parity gives damage no parity" {
     mkdir in
     data records 3000 in/a
