@@ -75,11 +75,6 @@ static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *sid
 			damage, map.bytes, side->scan.lost, side->scan.bad);
 }
 
-static bool is_parity_damaged(const struct bpk_side *side)
-{
-	return side->scan.bad_parity > 0 || side->scan.bad_tables;
-}
-
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
 			const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
@@ -158,7 +153,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
 			 " cells differ; bpk parity %s renews it",
 			 scan->bad, bpk_parity_cells(side->parity), word);
-	} else if (is_parity_damaged(side)) {
+	} else if (bpk_side_is_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity file %s is damaged in %" PRIu64
 			 " cells%s; bpk parity %s renews it",
@@ -241,7 +236,7 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	else if (there && !is_in_change(&in->place))
 		rc = judge_whole(shared, &side, in, verdict, err);
 	if (verdict->parity == BPK_SIDE_NONE &&
-	    (why.kind == BPK_CORRUPT || why.kind == BPK_REPAIRABLE || is_parity_damaged(&side)))
+	    (why.kind == BPK_CORRUPT || why.kind == BPK_REPAIRABLE || bpk_side_is_damaged(&side)))
 		verdict->parity = BPK_SIDE_DAMAGED;
 	bpk_side_clear(&side);
 	return rc;

@@ -390,11 +390,20 @@ static int look_at_file(const struct bpk_side *side, const char *path, bool *sam
 	return 0;
 }
 
-int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+/* A part of the parity file is lost, by its own digests. */
+static int look_at_cells(struct bpk_side *side, bool *damaged, struct bpk_err *err)
+{
+	int rc = bpk_parity_compare(side->parity, NULL, &side->scan, err);
+
+	*damaged = bpk_side_is_damaged(side);
+	return rc;
+}
+
+static int look(const char *path, bool through, enum bpk_side_state *state, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
-	bool there = false, same = false, opened;
+	bool there = false, same = false, damaged = false, opened;
 	int rc = bpk_side_open(&side, path, &there, &why);
 
 	*state = BPK_SIDE_DAMAGED;
@@ -404,10 +413,22 @@ int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *
 	else if (rc == 0 && opened)
 		rc = bpk_parity_files(side.parity) != NULL ? look_at_files(&side, path, &same, err)
 							   : look_at_file(&side, path, &same, err);
-	if (rc == 0 && opened && there)
+	if (rc == 0 && opened && there && through)
+		rc = look_at_cells(&side, &damaged, err);
+	if (rc == 0 && opened && there && !damaged)
 		*state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
 	bpk_side_clear(&side);
 	return rc;
+}
+
+int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+{
+	return look(path, false, state, err);
+}
+
+int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+{
+	return look(path, true, state, err);
 }
 
 void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
@@ -489,6 +510,11 @@ int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *er
 bool bpk_side_has_damage(const struct bpk_side *side)
 {
 	return side->scan.bad + side->drift.missing + side->drift.resized > 0;
+}
+
+bool bpk_side_is_damaged(const struct bpk_side *side)
+{
+	return side->scan.bad_parity > 0 || side->scan.bad_tables;
 }
 
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)

@@ -728,6 +728,20 @@ END
         ends 0 pack -v --parity 100
         [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -ge 1 ] || die "$(cat "$err")"
         quietly bpk verify -r out
+        # damage of the parity file alone, and its loss
+        printf XXXXXXXX | dd of="$(ls -d out/a*.bpp)" bs=1 seek=3500 conv=notrunc status=none
+        ends 2 bpk verify -r --parity out
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, and its damaged parity was made anew, skipped$' "$err")" -eq 1 ] || die "$(cat "$err")"
+        quietly bpk verify -r --parity out
+        truncate -s 600 "$(ls -d out/a*.bpp)"
+        quietly pack -q --parity 100
+        quietly bpk verify -r --parity out
+        # what is no parity may be a file of the user
+        echo mine >"$(ls -d out/a*.bpp)"
+        refuses 1 'bpp: exists, and is no parity file; --force replaces it' pack -q --parity 100
+        quietly pack -q -f --parity 100
+        quietly bpk verify -r --parity out
         ends 0 pack -v --parity 100
         [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
         rm -r out
