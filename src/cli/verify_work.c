@@ -300,6 +300,8 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before,
 
 	if (verdict->heals)
 		return "healable";
+	if (verdict->parity == BPK_SIDE_CURRENT)
+		return "pending";
 	if (before == BPK_OK)
 		return verdict->parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
 	if (before != BPK_REPAIRABLE)
@@ -325,7 +327,8 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	/* cells tell more than times and sizes */
 	if (!verdict->heals && verdict->parity != BPK_SIDE_NONE)
 		found->parity = verdict->parity;
-	if (args->parity && before == BPK_OK && !verdict->heals)
+	if (args->parity && before == BPK_OK && !verdict->heals &&
+	    verdict->parity != BPK_SIDE_CURRENT)
 		err->kind = BPK_CORRUPT;
 	return rc;
 }

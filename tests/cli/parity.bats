@@ -306,6 +306,8 @@ heal_until() {
             heal_until $action $n
             # and so is every other of the next ones
             [ $((n % 2)) = 0 ] || quietly "$nth" -n $((n * 7 % count + 1)) -a after "$BPK" verify --heal -q a.blp || :
+            "$BPK" verify a.blp 2>"$err" || [ $? -eq 3 ] || die "$(cat "$err")"
+            [ ! -s "$err" ] || says 'bpk verify --heal a.blp'
             ends 0 bpk verify --heal a.blp
             same a.blp good
             [ ! a.blp -nt good ] && [ ! a.blp -ot good ] || die "another time after $action $n"
@@ -334,9 +336,37 @@ heal_until() {
         heal_until after $n
         [ -e .a.blp.bpkj ]
         printf foreign | dd of=a.blp bs=1 seek=30100 conv=notrunc status=none
+        ends 2 bpk verify a.blp
+        ! grep 'a healing was interrupted' "$err"
         bpk $how a.blp >"$out" 2>&1 || :
         refuses 3 'written since its parity was' bpk verify --heal a.blp
         [ "$(tail -c +30101 a.blp | head -c 7)" = foreign ]
+    done
+}
+
+@test "verify --heal was killed: verify says so, and that the next one continues it" {
+    need_nth
+    need_python
+    data noise 60000 raw
+    for options in '--checksum crc32' '--seal --checksum none' '--checksum none'; do
+        for name in a.blp a.b2frame; do
+            # shellcheck disable=SC2086
+            bpk pack -q -f -0 -t 1 -z 8K $options --parity 20% -o $name raw
+            cp -p $name good
+            rot $name 30000 900
+            touch -r good $name
+            cp -p $name damaged
+            "$nth" -o calls "$BPK" verify --heal -q $name
+            cp -p damaged $name
+            n=$(grep -n pwrite64 calls | tail -n 1 | cut -d: -f1)
+            "$nth" -n $((n - 1)) -a after "$BPK" verify --heal -q $name || :
+            [ -e .$name.bpkj ]
+            refuses 3 "$name: .*a healing was interrupted and is pending; the next bpk verify --heal $name continues it$" bpk verify $name
+            bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 3 ]
+            [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "('pending', 'current', 3)" ] || die "$(cat line)"
+            ends 0 bpk verify --heal $name
+            same $name good
+        done
     done
 }
 
