@@ -442,6 +442,47 @@ void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
 			 bpk_shell_word(in->path, word));
 }
 
+/* Repair reads an empty file or directory in its place as an archive that has lost all. */
+static void advise_gone(const char *path, const char *name, const struct bpk_parity *parity,
+			bool restores, struct bpk_err *err)
+{
+	bool is_directory = bpk_parity_files(parity) != NULL;
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	bpk_shell_word(path, word);
+	if (restores)
+		bpk_fail(err, plain.kind,
+			 "%s; its parity file %s is there and suffices: with an empty %s in the "
+			 "place of the archive, bpk repair --apply -o OUT %s restores it",
+			 plain.text, name, is_directory ? "directory" : "file", word);
+	else
+		bpk_fail(err, plain.kind,
+			 "%s; its parity file %s is there, for losses of %g%%: with a damaged copy "
+			 "in the place of the archive, bpk repair --apply -o OUT %s tries it",
+			 plain.text, name, (double)bpk_parity_share(parity) / BPK_PARITY_PERCENT,
+			 word);
+}
+
+void bpk_side_advise_gone(const char *path, struct bpk_err *err)
+{
+	struct bpk_parity_scan scan = { 0 };
+	struct bpk_parity *parity = NULL;
+	struct stat found;
+	char *name;
+
+	if (err->kind != BPK_FAILED || bpk_path_is_url(path) || strcmp(path, "-") == 0 ||
+	    lstat(path, &found) == 0 || !bpk_is_missing(errno))
+		return;
+	name = bpk_side_name(path, NULL);
+	if (name != NULL && bpk_parity_open(name, &parity, NULL) == 0 &&
+	    bpk_parity_compare(parity, NULL, &scan, NULL) == 0)
+		advise_gone(path, name, parity, scan.lost == 0, err);
+	bpk_parity_scan_clear(&scan);
+	bpk_parity_close(parity);
+	free(name);
+}
+
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
 {
 	return bpk_parity_time_is(bpk_parity_time(side->parity), archive->st_mtim);

@@ -411,6 +411,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		bpk_verify_say_well(in);
 	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
+	if (rc != 0)
+		bpk_side_advise_gone(in->path, err);
 	if (shared->json)
 		bpk_verify_record(&transfer, &found, &remarks, err);
 	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);

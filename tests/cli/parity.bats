@@ -239,6 +239,25 @@ protected() {
     [ ! -e out ]
 }
 
+@test "of an archive that is gone the parity file is named, and what it restores" {
+    data noise 60000 raw
+    for format in blp b2frame b2sparse chunked; do
+        name=a.$format
+        bpk pack -q -F $format --parity 20 -o $name raw
+        mv $name kept
+        refuses 1 "^bpk: $name: cannot open: .*; its parity file $name.bpp is there, for losses of 20%: with a damaged copy in the place of the archive, bpk repair --apply -o OUT $name tries it$" bpk verify $name
+        mv kept $name
+        bpk parity $name 100
+        mv $name kept
+        refuses 1 "its parity file $name.bpp is there and suffices: with an empty (file|directory) in the place of the archive, bpk repair --apply -o OUT $name restores it$" bpk verify $name
+        if [ -d kept ]; then mkdir $name; else : >$name; fi
+        ends 0 bpk repair --apply -o out $name
+        diff -r out kept
+        rm -rf out kept $name*
+    done
+    refuses 1 '^bpk: a.blp: cannot open: No such file or directory$' bpk verify a.blp
+}
+
 @test "walks pass parity files over, and name those without an archive" {
     mkdir d e
     protected d/a.blp 100000
