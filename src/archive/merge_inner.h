@@ -40,7 +40,7 @@ struct bpk_merge_prints {
 	size_t count;
 };
 
-/* What is known of the places of a copy's chunks in a file. */
+/* The knowledge of the places of a copy's chunks in a file. */
 enum bpk_merge_trust {
 	BPK_MERGE_LOOSE,  /* nothing: the place of each chunk needs a proof */
 	BPK_MERGE_PLACED, /* its chunks agree with those of trusted copies */

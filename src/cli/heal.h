@@ -8,7 +8,7 @@
 
 #include "cli/edit.h"
 
-/* What a comparison with the parity file has found. */
+/* The result of a comparison with the parity file. */
 struct bpk_heal_verdict {
 	bool heals; /* there is damage, and --heal restores it */
 	/* BPK_SIDE_DAMAGED, however much it restores still; BPK_SIDE_STALE, of another state by its

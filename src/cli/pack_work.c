@@ -319,8 +319,8 @@ static int find_target(struct bpk_pack *pack, const char **why, struct bpk_err *
 }
 
 /* An archive that is up to date gets the parity that it lacks, or that is of another state or
- * damaged. Of one with good parity nothing but that is read. *why: what was done, if that is more
- * than nothing. */
+ * damaged. Of one with good parity nothing but that is read. *why becomes the deed, if there is
+ * one. */
 static int add_parity(const struct bpk_pack *pack, const char **why, struct bpk_err *err)
 {
 	const char *path = pack->transfer.target;

@@ -289,7 +289,7 @@ static int make_metadata(struct bpk_bloscpack_editor *e, const struct bpk_bloscp
 	return rc;
 }
 
-/* What the journal may still save beside the chunks that patches replace. */
+/* The bytes that the journal may still save beside the chunks that patches replace. */
 static uint64_t journal_left(const struct bpk_bloscpack_editor *e)
 {
 	uint64_t limit = e->options.journal_limit;

@@ -1,0 +1,25 @@
+/* The parity file of a damaged archive, inside the family of heal.h. For the main thread alone. */
+#ifndef BPK_CLI_HEAL_SIDE_H
+#define BPK_CLI_HEAL_SIDE_H
+
+#include "cli/side.h"
+
+/* Open the parity file of path as bpk_side_open does; its cells are read at the pace of
+ * --limit-rate. */
+int bpk_heal_open(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
+		  bool *there, struct bpk_err *err);
+
+/* Print the lost runs of a scanned archive, and fail with BPK_CORRUPT and the damage, a text that
+ * names the path. */
+int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *side,
+		       const char *path, const char *damage, struct bpk_err *err);
+
+/* Fail with BPK_FAILED, without the path, unless the archive's owner or this user made the parity:
+ * in a folder that others may write to, anybody can put a file beside an archive, and only such a
+ * file heals in place. */
+int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
+
+/* Find the run of bad cells, in bytes, at *offset or behind it. False: there is none. */
+bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *size);
+
+#endif
