@@ -63,7 +63,7 @@ int bpk_seal_growth_cut(struct bpk_seal_growth *seal, uint64_t nchunks, struct b
 		if (seal->find(seal->arg, nchunks, leaf, err) != 0)
 			return -1;
 		if (memcmp(leaf, seal->base.last, sizeof leaf) != 0)
-			return bpk_seal_refuse(err);
+			return bpk_seal_refuse(seal->old, err);
 		seal->base.has_last = false;
 		return 0;
 	}

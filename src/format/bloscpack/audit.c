@@ -239,7 +239,7 @@ static int audit_tree(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	bool whole;
 
-	if (bpk_seal_leaves_judge(r->leaves, r->header.nchunks, r->seal.tree, &whole, err) != 0)
+	if (bpk_seal_leaves_judge(r->leaves, r->header.nchunks, &r->seal, &whole, err) != 0)
 		return -1;
 	return whole ? 0 : bpk_bloscpack_seal_walk(r, BPK_UNKNOWN, NULL, err);
 }

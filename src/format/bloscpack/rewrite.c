@@ -259,7 +259,7 @@ static int reseal(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	int rc = bpk_bloscpack_add_tree(e, &tree, err);
 
 	if (rc == 0)
-		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, err);
+		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, &e->reader->seal, err);
 	if (rc == 0 && !e->rewrite.has_text)
 		rc = bpk_bloscpack_text_make(e, &text, err);
 	if (rc == 0 && !e->rewrite.has_text)

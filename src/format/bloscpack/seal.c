@@ -29,7 +29,8 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunk
 	bpk_buf_clear(&parcel.packed);
 	if (rc < 0)
 		return -1;
-	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0 : bpk_seal_refuse(err);
+	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0
+							      : bpk_seal_refuse(&reader->seal, err);
 }
 
 int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
@@ -44,7 +45,9 @@ int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err 
 	bpk_buf_clear(&parcel.packed);
 	if (rc != 0)
 		return -1;
-	return memcmp(leaf, reader->seal.tree->last, sizeof leaf) == 0 ? 0 : bpk_seal_refuse(err);
+	return memcmp(leaf, reader->seal.tree->last, sizeof leaf) == 0
+		       ? 0
+		       : bpk_seal_refuse(&reader->seal, err);
 }
 
 /* ---- Proofs ---- */
