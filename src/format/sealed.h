@@ -190,6 +190,12 @@ struct bpk_seal_growth {
 
 void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
 
+/* Begin the seal after old, which may be broken, with the tree of all chunks as they are. The
+ * generation stays 0 if old is right: fits, its root is that of the rest, and the tree its own.
+ * Fails as bpk_seal_next does. */
+int bpk_seal_growth_renew(struct bpk_seal_growth *growth, const struct bpk_seal *old, bool fits,
+			  const struct bpk_seal_tree *tree, struct bpk_err *err);
+
 /* Set the leaf of chunk number: the next one, or one that is replaced. */
 int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);

@@ -8,25 +8,20 @@ int bpk_chunkdir_reseal(void *editor, bool *needed, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
 	const struct bpk_seal *seal = &e->set.seal;
-	struct bpk_seal_growth next = { 0 };
+	struct bpk_seal_tree tree;
 	struct bpk_err why = { 0 };
-	int rc;
+	bool fits;
 
 	*needed = false;
 	if (e->set.layout != BPK_CHUNKDIR_BLAZE || (!seal->marked && !seal->recorded))
 		return 0;
-	if (bpk_chunkdir_seal_gather(e->reader, &next.base, err) != 0 ||
+	if (bpk_chunkdir_seal_gather(e->reader, &tree, err) != 0 ||
 	    bpk_chunkdir_audit_unsealed(e->reader, &e->reseal.digests, err) != 0)
 		return -1;
-	rc = bpk_chunkdir_seal_check(e->reader, &why);
-	if (rc == 0 && bpk_seal_tree_equals(&next.base, seal->tree))
-		return 0;
-	if (rc != 0 && why.kind != BPK_CORRUPT)
-		return bpk_fail_as(err, &why);
-	if (bpk_seal_next(seal, &next.generation, err) != 0)
+	if (bpk_err_settle(bpk_chunkdir_seal_check(e->reader, &why), &why, &fits, err) != 0 ||
+	    bpk_seal_growth_renew(&e->seal, seal, fits, &tree, err) != 0)
 		return -1;
-	e->seal = next;
-	e->reseal.needed = *needed = true;
+	e->reseal.needed = *needed = e->seal.generation > 0;
 	return 0;
 }
 
