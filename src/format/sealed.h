@@ -54,8 +54,8 @@ bool bpk_seal_tree_equals(const struct bpk_seal_tree *a, const struct bpk_seal_t
 struct bpk_seal {
 	bool marked;   /* another place says that there is a record */
 	bool recorded; /* there is a record */
-	/* The format has marks of its own for a change by another program; without them, a seal that
-	 * is not that of the archive is damage. */
+	/* The format has marks of its own for a change by another program; without them, a seal
+	 * that is not that of the archive is damage. */
 	bool marks_changes;
 	uint64_t generation; /* also of a record that does not fit, if it can be read */
 	uint8_t root[BPK_MERKLE_SIZE];

@@ -63,6 +63,19 @@ print(64 + struct.unpack_from("<I", d, 48)[0] + [0, 4, 4, 16, 20, 28, 32, 48, 64
     refuses 64 '' bpk meta import s.blp taken
 }
 
+@test "the record of a seal has room for the chunks that the offsets have, and more make room for it" {
+    make_input 5000
+    bpk pack -z 1000 -o plain.blp in
+    bpk pack --seal --checksum crc32 -z 1000 --append-space 3 -o s.blp in
+    [ $(($(stat -c %s s.blp) - $(stat -c %s plain.blp))) -lt 700 ]
+    head -c 1000 in >more
+    for ((i = 1; i <= 70; i++)); do
+        bpk append -q --append-space 0 s.blp more
+        [ $((i % 8)) -gt 0 ] || quietly bpk verify --min-generation $((i + 1)) s.blp
+    done
+    [ "$(bpk cat s.blp | wc -c)" -eq 75000 ]
+}
+
 @test "append, truncate, write and meta renew the seal" {
     make_sealed
     n=1

@@ -207,6 +207,19 @@ int bpk_bloscpack_seal_take(struct bpk_bloscpack_metadata *metadata, uint64_t nc
 	return 0;
 }
 
+size_t bpk_bloscpack_seal_room(uint64_t nchunks)
+{
+	/* of the members but the peaks, whose number is that of the bits of a smaller count */
+	enum { MEMBERS = 256, PEAK = 2 * BPK_MERKLE_SIZE + 3, MOST_PEAKS = 40 };
+	size_t peaks = 0;
+
+	if (nchunks == BPK_UNKNOWN)
+		return MEMBERS + PEAK * MOST_PEAKS;
+	for (; nchunks > 0; nchunks >>= 1)
+		peaks++;
+	return MEMBERS + PEAK * peaks;
+}
+
 bool bpk_bloscpack_seal_is_named(struct bpk_view text)
 {
 	return bpk_json_member(text, name).size > 0;

@@ -20,12 +20,15 @@ struct bpk_bloscpack_metadata;
 struct bpk_bloscpack_reader;
 
 enum {
-	BPK_BLOSCPACK_SEAL_ROOM = 3 << 10, /* for a record of 40 peaks: 2^40 chunks */
-	BPK_BLOSCPACK_SEAL_MARK = 24,      /* place of the mark in the metadata's header */
+	BPK_BLOSCPACK_SEAL_MARK = 24, /* place of the mark in the metadata's header */
 	BPK_BLOSCPACK_SEAL_MARK_SIZE = 8,
 };
 
 extern const uint8_t bpk_bloscpack_seal_mark[BPK_BLOSCPACK_SEAL_MARK_SIZE];
+
+/* The largest size of the record of an archive with so many chunks at most; BPK_UNKNOWN: of one
+ * with 2^40. */
+size_t bpk_bloscpack_seal_room(uint64_t nchunks);
 
 /* Read the record of metadata, and cut it out of their text. nchunks: in the archive. Fails with
  * BPK_NO_MEMORY; damage is noted in seal. */
