@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_WORK = 1 << 26 }; /* comparisons of chunks with lost ones */
+enum { MOST_WORK = 1 << 26 }; /* comparisons of a copy's chunks with lost ones and each other */
 
 /* ---- The table ---- */
 
@@ -317,10 +317,14 @@ static bool is_adjacent(const struct loose *l, size_t i)
 
 /* The next chunk with an anchor before or behind chunk i; count: none. *chained: no gap lies
  * between, or before the file's start or end. */
-static size_t find_anchor(const struct loose *l, size_t i, bool behind, bool *chained)
+static size_t find_anchor(struct loose *l, size_t i, bool behind, bool *chained)
 {
 	*chained = true;
 	while (behind ? i + 1 < l->count : i > 0) {
+		if (++l->work > MOST_WORK) {
+			*chained = false;
+			return l->count;
+		}
 		*chained = *chained && is_adjacent(l, behind ? i : i - 1);
 		i = behind ? i + 1 : i - 1;
 		if (l->anchors[i] != BPK_UNKNOWN)
@@ -345,7 +349,7 @@ struct around {
 	uint64_t before, behind;             /* how far it has moved */
 };
 
-static struct around look_around(const struct loose *l, size_t i)
+static struct around look_around(struct loose *l, size_t i)
 {
 	struct around a = { 0 };
 	size_t before = find_anchor(l, i, false, &a.before_chained);
