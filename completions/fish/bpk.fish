@@ -557,7 +557,7 @@ complete -c bpk -n '__bpk_is repair' -l fill -x -a 'zero skip' -d 'with --apply 
 complete -c bpk -n '__bpk_is repair' -l guess -d 'with --apply: guess at the damaged byte of a chunk by its checksum'
 complete -c bpk -n '__bpk_is repair' -l from -r -F -d 'with --apply or --merge: pack lost chunks again from the raw data in file RAW'
 complete -c bpk -n '__bpk_is repair' -l finish -d 'add the counts and offsets that an archive from a pipe lacks'
-complete -c bpk -n '__bpk_is repair' -l reseal -d 'renew the digests after another program changed a frame'
+complete -c bpk -n '__bpk_is repair' -l reseal -d 'renew the digests of a frame, or the seal of an archive, after another program changed it'
 complete -c bpk -n '__bpk_is repair' -l in-place -d 'settle an interrupted change'
 complete -c bpk -n '__bpk_is repair' -l use-journal -d 'the same with a journal that was made for another file'
 complete -c bpk -n '__bpk_is repair' -l drop-journal -d 'remove the journal or list of changes, valid or not'

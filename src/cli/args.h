@@ -27,6 +27,7 @@ struct bpk_encoding_args {
 /* The way to change an archive: edit.h. */
 struct bpk_change_args {
 	bool wait, no_lock, copy;
+	bool reseal; /* new digests and a new seal are all of the change */
 	uint64_t journal_limit;
 };
 

@@ -112,6 +112,7 @@ static struct bpk_archive_options options_of(struct bpk_edited *edited)
 			.edit = bpk_edited_options(args),
 			.journal_limit = args->change.journal_limit,
 			.append_space = args->encoding.append_space,
+			.reseals = args->change.reseal,
 		},
 		.limits = bpk_shared_limits(shared),
 		.wishes = bpk_encoding_wishes(&args->encoding, NULL),

@@ -16,7 +16,7 @@
 
 struct repair_args {
 	struct bpk_args common;
-	bool repack, apply, merge, guess, finish, reseal, in_place, use_journal, drop_journal;
+	bool repack, apply, merge, guess, finish, in_place, use_journal, drop_journal;
 	enum bpk_fill fill;
 	const char *from;
 };
@@ -77,9 +77,10 @@ static const struct bpk_opt opt_finish = {
 
 static const struct bpk_opt opt_reseal = {
 	.name = "reseal",
-	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, reseal),
-	.help = "renew the digests after another program changed a frame",
-	.more = "A chunk is accepted if it matches an old digest, or unpacks. Otherwise FILE is "
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, common.change.reseal),
+	.help = "renew the digests of a frame, or the seal of an archive, after another program "
+		"changed it",
+	.more = "Every chunk must match a digest, or unpack if it has none. Otherwise FILE is "
 		"damaged and stays unchanged.",
 };
 
@@ -292,9 +293,10 @@ static enum bpk_recovery recovery_of(const struct repair_args *args)
 /* True if nothing is done: what lies behind a URL is not changed in place. */
 static bool refuses_url(const struct repair_args *args, const char *path)
 {
-	bool changes = args->repack ? args->common.shared.output == NULL
-				    : args->finish || args->reseal || args->in_place ||
-					      args->use_journal || args->drop_journal;
+	bool changes = args->repack
+			       ? args->common.shared.output == NULL
+			       : args->finish || args->common.change.reseal || args->in_place ||
+					 args->use_journal || args->drop_journal;
 	struct bpk_err err = { 0 };
 
 	if (!changes || !bpk_path_is_url(path))
@@ -318,7 +320,7 @@ static void repair_file(const struct repair_args *args, const char *path)
 
 	if (refuses_url(args, path))
 		return;
-	if (!args->repack && !args->finish && !args->reseal &&
+	if (!args->repack && !args->finish && !args->common.change.reseal &&
 	    recovery_of(args) == BPK_RECOVER_LOOK &&
 	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply, args->guess))
 		return;
@@ -326,7 +328,7 @@ static void repair_file(const struct repair_args *args, const char *path)
 		bpk_heal_into(&args->common, path);
 		return;
 	}
-	if (args->reseal)
+	if (args->common.change.reseal)
 		bpk_reseal(&args->common, path);
 	else if (!args->repack && !args->finish)
 		bpk_recover(&args->common, path, recovery_of(args));
@@ -369,8 +371,9 @@ static int check_merge(const struct repair_args *args, size_t count, struct bpk_
 static int check_usage(const struct repair_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	int ways = args->repack + args->apply + args->merge + args->finish + args->reseal +
-		   args->in_place + args->use_journal + args->drop_journal;
+	int ways = args->repack + args->apply + args->merge + args->finish +
+		   args->common.change.reseal + args->in_place + args->use_journal +
+		   args->drop_journal;
 	bool saves = args->apply || args->merge;
 
 	if (ways > 1)
@@ -436,7 +439,8 @@ const struct bpk_command bpk_command_repair = {
 		"its intact chunks, to --output. "
 		"--merge makes one archive of several damaged copies of it. "
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
-		"--reseal renews the digests of FILE after another program changed it. An archive "
+		"--reseal renews the digests and the seal of FILE after another program changed "
+		"it. An archive "
 		"that needs no repair stays unchanged; without -v nothing is printed then.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,

@@ -427,6 +427,7 @@ struct bpk_editor_options {
 	struct bpk_edit_options edit;
 	uint64_t journal_limit; /* most bytes to overwrite in place; above it, a new draft */
 	uint64_t append_space;  /* spare entries if the offsets must move; BPK_UNKNOWN: default */
+	bool reseals;           /* no change but reseal will come: a broken seal is no damage */
 };
 
 /*
@@ -471,9 +472,10 @@ struct bpk_editor_ops {
 	 * cannot store metadata. */
 	int (*set_metadata)(void *editor, struct bpk_view text, struct bpk_err *err);
 
-	/* Let the commit rewrite every digest, if another program changed the archive since bpk
-	 * wrote them; *needed is false if it did not. Fails with BPK_CORRUPT for a chunk that
-	 * neither matches its digest nor unpacks. NULL: such changes count as damage. */
+	/* Let the commit rewrite every digest, or the seal, if another program changed the archive
+	 * since bpk wrote them; *needed is false if it did not. The first change after open, with
+	 * reseals. Fails with BPK_CORRUPT for a chunk that neither matches its digest nor unpacks,
+	 * and for other damage. NULL: the format has nothing of that kind. */
 	int (*reseal)(void *editor, bool *needed, struct bpk_err *err);
 
 	int (*commit)(void *editor, struct bpk_err *err);

@@ -3,13 +3,25 @@
 #include "format/sealed.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { VERSION = 1, HEX = 2 * BPK_MERKLE_SIZE };
 
-int bpk_seal_refuse(struct bpk_err *err)
+/* Fail: fact shows that a seal is not that of its archive. */
+static int fail(const struct bpk_seal *seal, const char *fact, struct bpk_err *err)
 {
-	return bpk_fail(err, BPK_CORRUPT, "the chunks are not those that were sealed");
+	if (seal->marks_changes)
+		return bpk_fail(err, BPK_CORRUPT, "%s", fact);
+	return bpk_fail(err, BPK_CORRUPT,
+			"%s: another program changed it since it was sealed, or it is "
+			"damaged; " BPK_SEAL_ADVICE,
+			fact);
+}
+
+int bpk_seal_refuse(const struct bpk_seal *seal, struct bpk_err *err)
+{
+	return fail(seal, "the chunks are not those that were sealed", err);
 }
 
 /* ---- The tree ---- */
@@ -158,9 +170,9 @@ static bool parse_record(struct bpk_view record, uint64_t nchunks, struct bpk_se
 {
 	uint64_t version;
 
-	if (nchunks == BPK_UNKNOWN || !bpk_json_u64(bpk_json_member(record, "version"), &version) ||
-	    version != VERSION ||
-	    !bpk_json_u64(bpk_json_member(record, "generation"), &seal->generation))
+	if (!bpk_json_u64(bpk_json_member(record, "generation"), &seal->generation) ||
+	    !bpk_json_u64(bpk_json_member(record, "version"), &version) || version != VERSION ||
+	    nchunks == BPK_UNKNOWN)
 		return false;
 	seal->tree->has_last = nchunks > 0;
 	seal->tree->before.count = nchunks - seal->tree->has_last;
@@ -221,25 +233,27 @@ int bpk_seal_put(struct bpk_buf *out, uint64_t generation, const uint8_t root[BP
 
 int bpk_seal_check(const struct bpk_seal *seal, uint64_t nchunks, bool *sealed, struct bpk_err *err)
 {
+	char fact[80];
+
 	*sealed = seal->marked && seal->recorded;
 	if (!seal->marked && !seal->recorded)
 		return 0;
 	if (!seal->recorded)
-		return bpk_fail(err, BPK_CORRUPT,
-				"the metadata are marked as sealed, but have no seal");
+		return fail(seal, "the metadata are marked as sealed, but have no seal", err);
 	if (!seal->marked)
-		return bpk_fail(err, BPK_CORRUPT,
-				"there is a seal, but the metadata are not marked as sealed");
-	if (seal->tree == NULL)
-		return bpk_fail(err, BPK_CORRUPT,
-				"the seal does not fit an archive of %" PRIu64 " chunks", nchunks);
-	return 0;
+		return fail(seal, "there is a seal, but the metadata are not marked as sealed",
+			    err);
+	if (seal->tree != NULL)
+		return 0;
+	snprintf(fact, sizeof fact, "the seal does not fit an archive of %" PRIu64 " chunks",
+		 nchunks);
+	return fail(seal, fact, err);
 }
 
 int bpk_seal_next(const struct bpk_seal *seal, uint64_t *generation, struct bpk_err *err)
 {
 	*generation = 0;
-	if (!seal->marked)
+	if (!seal->marked && !seal->recorded)
 		return 0;
 	if (seal->generation >= INT64_MAX) /* the largest that parse_record takes */
 		return bpk_fail(err, BPK_LIMIT, "its seal has generation %" PRIu64 ", the last one",
@@ -253,8 +267,8 @@ int bpk_seal_compare(const struct bpk_seal *seal, const uint8_t root[BPK_MERKLE_
 {
 	return memcmp(root, seal->root, BPK_MERKLE_SIZE) == 0
 		       ? 0
-		       : bpk_fail(err, BPK_CORRUPT,
-				  "the seal's root is not that of header, metadata and chunks");
+		       : fail(seal, "the seal's root is not that of header, metadata and chunks",
+			      err);
 }
 
 int bpk_seal_check_end(uint64_t end, uint64_t size, struct bpk_err *err)

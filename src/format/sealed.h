@@ -48,8 +48,26 @@ int bpk_seal_tree_root(const struct bpk_seal_tree *tree, uint8_t root[BPK_MERKLE
 
 bool bpk_seal_tree_equals(const struct bpk_seal_tree *a, const struct bpk_seal_tree *b);
 
+/* ---- The claims ---- */
+
+/* The claims of an archive about its seal. Valid when zeroed: it has none. */
+struct bpk_seal {
+	bool marked;   /* another place says that there is a record */
+	bool recorded; /* there is a record */
+	/* The format has marks of its own for a change by another program; without them, a seal
+	 * that is not that of the archive is damage. */
+	bool marks_changes;
+	uint64_t generation; /* also of a record that does not fit, if it can be read */
+	uint8_t root[BPK_MERKLE_SIZE];
+	/* of a record that fits the archive; else NULL. Freed by bpk_seal_clear */
+	struct bpk_seal_tree *tree;
+};
+
+/* The next step after a change by another program, for messages. */
+#define BPK_SEAL_ADVICE "repair --reseal makes a new seal if all chunks are intact"
+
 /* Fail: the chunks are not those of the record. Returns -1. */
-int bpk_seal_refuse(struct bpk_err *err);
+int bpk_seal_refuse(const struct bpk_seal *seal, struct bpk_err *err);
 
 /* ---- Leaves ---- */
 
@@ -114,7 +132,7 @@ int bpk_seal_leaves_tree(struct bpk_seal_leaves *leaves, uint64_t nchunks,
 
 /* The same, compared with the tree of the record. Fails with BPK_CORRUPT if they differ. */
 int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
-			  const struct bpk_seal_tree *recorded, bool *whole, struct bpk_err *err);
+			  const struct bpk_seal *recorded, bool *whole, struct bpk_err *err);
 
 /* ---- Proofs ---- */
 
@@ -125,7 +143,7 @@ typedef int bpk_seal_find_fn(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE
 /* Find the leaves of nchunks chunks, append them to all (NULL: not wanted), and compare their tree
  * with that of the record (NULL: do not). Fails with BPK_CORRUPT. */
 int bpk_seal_walk(bpk_seal_find_fn *find, void *arg, uint64_t nchunks,
-		  const struct bpk_seal_tree *recorded, struct bpk_buf *all, struct bpk_err *err);
+		  const struct bpk_seal *recorded, struct bpk_buf *all, struct bpk_err *err);
 
 /* Leaves that are proven to be under the root. Any thread. */
 struct bpk_seal_proof;
@@ -159,8 +177,9 @@ int bpk_seal_leaf_at(const struct bpk_checksum *checksum, uint64_t number,
  * zeroed: no seal; must be cleared. One thread's.
  */
 struct bpk_seal_growth {
-	uint64_t generation;       /* 0: no seal, and nothing is noted */
-	struct bpk_seal_tree base; /* of the first chunks, whose leaves are not known ... */
+	uint64_t generation;        /* 0: no seal, and nothing is noted */
+	const struct bpk_seal *old; /* that of the archive before; unused without base */
+	struct bpk_seal_tree base;  /* of the first chunks, whose leaves are not known ... */
 	struct bpk_buf leaves; /* ... and the leaves of all others, BPK_MERKLE_SIZE bytes each */
 	/* Append the leaves of all chunks before the change to all, or of more than base has; and
 	 * find the present leaf of one. NULL: base is empty. */
@@ -170,6 +189,12 @@ struct bpk_seal_growth {
 };
 
 void bpk_seal_growth_clear(struct bpk_seal_growth *growth);
+
+/* Begin the seal after old, which may be broken, with the tree of all chunks as they are. The
+ * generation stays 0 if old is right: fits, its root is that of the rest, and the tree its own.
+ * Fails as bpk_seal_next does. */
+int bpk_seal_growth_renew(struct bpk_seal_growth *growth, const struct bpk_seal *old, bool fits,
+			  const struct bpk_seal_tree *tree, struct bpk_err *err);
 
 /* Set the leaf of chunk number: the next one, or one that is replaced. */
 int bpk_seal_growth_set(struct bpk_seal_growth *growth, uint64_t number,
@@ -184,16 +209,6 @@ int bpk_seal_growth_tree(struct bpk_seal_growth *growth, struct bpk_seal_tree *t
 			 struct bpk_err *err);
 
 /* ---- The record ---- */
-
-/* The claims of an archive about its seal. Valid when zeroed: it has none. */
-struct bpk_seal {
-	bool marked;   /* another place says that there is a record */
-	bool recorded; /* there is a record */
-	uint64_t generation;
-	uint8_t root[BPK_MERKLE_SIZE];
-	/* of a record that fits the archive; else NULL. Freed by bpk_seal_clear */
-	struct bpk_seal_tree *tree;
-};
 
 void bpk_seal_clear(struct bpk_seal *seal);
 

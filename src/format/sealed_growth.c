@@ -9,6 +9,15 @@ void bpk_seal_growth_clear(struct bpk_seal_growth *seal)
 	*seal = (struct bpk_seal_growth){ 0 };
 }
 
+int bpk_seal_growth_renew(struct bpk_seal_growth *seal, const struct bpk_seal *old, bool fits,
+			  const struct bpk_seal_tree *tree, struct bpk_err *err)
+{
+	*seal = (struct bpk_seal_growth){ .base = *tree, .old = old };
+	if (fits && bpk_seal_tree_equals(tree, old->tree))
+		return 0;
+	return bpk_seal_next(old, &seal->generation, err);
+}
+
 /* Replace base by the leaves of its chunks. */
 static int recall(struct bpk_seal_growth *seal, struct bpk_err *err)
 {
@@ -63,7 +72,7 @@ int bpk_seal_growth_cut(struct bpk_seal_growth *seal, uint64_t nchunks, struct b
 		if (seal->find(seal->arg, nchunks, leaf, err) != 0)
 			return -1;
 		if (memcmp(leaf, seal->base.last, sizeof leaf) != 0)
-			return bpk_seal_refuse(err);
+			return bpk_seal_refuse(seal->old, err);
 		seal->base.has_last = false;
 		return 0;
 	}

@@ -169,11 +169,13 @@ int bpk_seal_leaves_tree(struct bpk_seal_leaves *l, uint64_t nchunks, struct bpk
 }
 
 int bpk_seal_leaves_judge(struct bpk_seal_leaves *leaves, uint64_t nchunks,
-			  const struct bpk_seal_tree *recorded, bool *whole, struct bpk_err *err)
+			  const struct bpk_seal *recorded, bool *whole, struct bpk_err *err)
 {
 	struct bpk_seal_tree tree;
 
 	if (bpk_seal_leaves_tree(leaves, nchunks, &tree, whole, err) != 0)
 		return -1;
-	return !*whole || bpk_seal_tree_equals(&tree, recorded) ? 0 : bpk_seal_refuse(err);
+	return !*whole || bpk_seal_tree_equals(&tree, recorded->tree)
+		       ? 0
+		       : bpk_seal_refuse(recorded, err);
 }

@@ -11,7 +11,7 @@ struct bpk_seal_proof {
 };
 
 int bpk_seal_walk(bpk_seal_find_fn *find, void *arg, uint64_t nchunks,
-		  const struct bpk_seal_tree *recorded, struct bpk_buf *all, struct bpk_err *err)
+		  const struct bpk_seal *recorded, struct bpk_buf *all, struct bpk_err *err)
 {
 	struct bpk_seal_tree tree = { 0 };
 	uint8_t leaf[BPK_MERKLE_SIZE];
@@ -20,7 +20,9 @@ int bpk_seal_walk(bpk_seal_find_fn *find, void *arg, uint64_t nchunks,
 		if (find(arg, number, leaf, err) != 0 || bpk_seal_tree_add(&tree, leaf, err) != 0 ||
 		    (all != NULL && bpk_buf_append(all, bpk_view(leaf, sizeof leaf), err) != 0))
 			return -1;
-	return recorded == NULL || bpk_seal_tree_equals(&tree, recorded) ? 0 : bpk_seal_refuse(err);
+	return recorded == NULL || bpk_seal_tree_equals(&tree, recorded->tree)
+		       ? 0
+		       : bpk_seal_refuse(recorded, err);
 }
 
 /* ---- Proofs ---- */

@@ -71,6 +71,65 @@ records="[('x','<f4'),('y','<f4')]"
     done
 }
 
+@test "reseal makes a new seal after another program's change" {
+    for option in "-t 1" "-t 1 --checksum none" "--dtype $records"; do
+        make_directory $option
+        quietly bpk repair --reseal s.x
+        [ "$(generation s.x)" = 1 ]
+        rm -rf f
+        "$python" "$tests/lib/seal_dir.py" foreign 0 1 s.x f
+        refuses 2 'have no seal: another program changed it .* or it is damaged; repair --reseal' bpk verify f/0
+        for command in "truncate f/0 --bytes 3000" "append f/0 in" "meta set f/0 a=1"; do
+            ends 2 bpk $command
+        done
+        quietly bpk repair --reseal f/0
+        quietly bpk verify f/0
+        [ "$(generation f/0)" = 1 ]
+        grep -q '"bpk":' f/0/meta/sizes
+        { head -c 80000 in; head -c 4000 in; } >all
+        bpk cat f/0 | cmp - all
+        head -c 2000 in >part
+        bpk append f/0 part
+        [ "$(generation f/0)" = 2 ]
+        quietly bpk verify f/0
+        for kind in swap copy cut kind mark field metadata storage; do
+            rm -rf f
+            "$python" "$tests/lib/seal_dir.py" $kind 0 1 s.x f
+            quietly bpk repair --reseal f/0
+            quietly bpk verify f/0
+            [ $kind = field ] || [ "$(generation f/0)" = 2 ]
+        done
+    done
+}
+
+@test "reseal of a directory seals nothing that is damaged" {
+    need_python
+    seq 20000 >in
+    for option in "" "--checksum none"; do
+        rm -rf s.x
+        bpk pack --seal -z 2000 -F chunked --superchunk-size 8K --codec lz4 -o s.x $option in
+        for kind in none foreign cut; do
+            rm -rf f before
+            "$python" "$tests/lib/seal_dir.py" $kind 0 1 s.x f
+            printf '\377\377\377\377' | dd of=f/0/data/__1__.bin bs=1 seek=80 conv=notrunc status=none
+            cp -r f/0 before
+            ends 2 bpk repair --reseal f/0
+            grep -q 'f/0: data/__1__.bin: chunk 0' "$err" || die "$(cat "$err")"
+            diff -r -x .lock f/0 before
+        done
+        rm -rf f
+        "$python" "$tests/lib/seal_dir.py" behind 0 1 s.x f
+        cp -r f/0 behind
+        ends 2 bpk repair --reseal f/0
+        diff -r -x .lock f/0 behind
+        rm -rf behind
+    done
+    bpk pack -q -F chunked -o plain.x in
+    cp -r plain.x before.x
+    quietly bpk repair --reseal plain.x
+    diff -r -x .lock plain.x before.x
+}
+
 @test "an old state of a directory is found, and nothing seals damage anew" {
     make_directory -t 1
     cp -r s.x old.x

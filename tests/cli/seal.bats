@@ -8,6 +8,13 @@ make_sealed() {
     bpk pack --seal --metadata m -t 1 -z 2000 --filter none -o s.blp in "$@"
 }
 
+# The offset of the entries of a Bloscpack file.
+entries_of() {
+    "$python" -c 'import struct, sys
+d = open(sys.argv[1], "rb").read()
+print(64 + struct.unpack_from("<I", d, 48)[0] + [0, 4, 4, 16, 20, 28, 32, 48, 64][d[41]])' "$1"
+}
+
 @test "a seal is tested, printed, and compared" {
     make_sealed
     quietly bpk verify s.blp
@@ -246,6 +253,93 @@ write_part() {
         bpk $command || [ $? -eq 2 ]
         refuses 2 '' bpk verify -q swapped.blp
     done
+}
+
+@test "reseal makes a new seal after another program's change" {
+    for option in "" "--checksum none" "--checksum sha256"; do
+        make_sealed -f $option
+        cp s.blp before.blp
+        quietly bpk repair --reseal s.blp
+        same s.blp before.blp
+        rm -rf f
+        "$python" "$tests/lib/seal_break.py" foreign 0 1 s.blp f
+        cp f/0 foreign.blp
+        for command in "append f/0 in" "truncate f/0 --bytes 3000" "write f/0 --at 3 m" "meta set f/0 a=1" \
+            "verify f/0" "unpack -o out f/0" "convert f/0 out.blp"; do
+            ends 2 bpk $command
+            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; repair --reseal' "$err"
+            same f/0 foreign.blp
+        done
+        bpk repair -q --reseal f/0
+        bpk info --json f/0 | grep -q '"seal_generation":2,'
+        quietly bpk verify f/0
+        { head -c 80000 in; head -c 4000 in; } >all
+        bpk cat f/0 | cmp - all
+        bpk append f/0 in
+        quietly bpk verify --min-generation 3 f/0
+    done
+    for kind in swap copy cut kind-none mark metadata typesize record; do
+        rm -rf f
+        "$python" "$tests/lib/seal_break.py" $kind 0 1 before.blp f
+        ends 0 bpk repair --reseal f/0
+        quietly bpk verify f/0
+        [ "$(generation f/0)" = $([ $kind = record ] && echo 1 || echo 2) ]
+    done
+}
+
+@test "reseal leaves a recorded identity to verify, and removes one of another size" {
+    need_python
+    for format in blp chunked; do
+        make_input $((40 * 2000 + 776))
+        rm -rf s.x f
+        bpk pack --seal --identity -t 1 -z 2000 --filter none -F $format -o s.x in
+        script=$tests/lib/seal_$([ $format = blp ] && echo break || echo dir).py
+        "$python" "$script" swap 0 1 s.x f
+        quietly bpk repair --reseal f/0
+        refuses 2 'not those of the recorded identity' bpk verify f/0
+        rm -rf f
+        "$python" "$script" foreign 0 1 s.x f
+        ends 0 bpk repair --reseal f/0
+        says 'its recorded identity is no longer that of its content, and was removed'
+        quietly bpk verify f/0
+    done
+}
+
+@test "reseal seals nothing that is damaged, and cuts nothing off" {
+    make_sealed
+    bpk pack -f --seal --checksum none -t 1 -z 2000 --codec lz4 -o n.blp <(seq 20000)
+    for archive in s.blp n.blp; do
+        for kind in none foreign; do
+            rm -rf f
+            [ $kind = none ] && mkdir f && cp $archive f/0 ||
+                "$python" "$tests/lib/seal_break.py" $kind 0 1 $archive f
+            # in the stored bytes of chunk 3, or the place of its first block
+            "$python" -c 'import struct, sys
+d = bytearray(open("f/0", "rb").read())
+at = struct.unpack_from("<q", d, int(sys.argv[1]) + 24)[0] + 16
+d[at:at + 4] = b"\xff\xff\xff\xff"
+open("f/0", "wb").write(d)' "$(entries_of f/0)"
+            refuses 2 'f/0: chunk 3' bpk repair --reseal f/0
+        done
+        rm -rf f
+        "$python" "$tests/lib/seal_break.py" behind 0 1 $archive f
+        refuses 1 'belong to no archive' bpk repair --reseal f/0
+    done
+    bpk pack -q -o plain.blp in
+    cp plain.blp before.blp
+    quietly bpk repair --reseal plain.blp
+    same plain.blp before.blp
+}
+
+@test "a seal that has no room is written with a new file" {
+    make_input 5000
+    bpk pack --metadata m -z 2000 -o s.blp in
+    printf bpkseal1 | dd of=s.blp bs=1 seek=56 conv=notrunc status=none
+    refuses 2 'marked as sealed, but have no seal: another program' bpk verify s.blp
+    quietly bpk repair --reseal s.blp
+    quietly bpk verify --min-generation 1 s.blp
+    [ "$(bpk meta get s.blp)" = '{"step":7}' ]
+    bpk cat s.blp | cmp - in
 }
 
 @test "a salvaged archive is said to have no seal" {

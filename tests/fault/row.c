@@ -186,6 +186,23 @@ static const struct form {
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F b2sparse --identity -o x.b2s b &&"
 	  " rm b && \"$BPK\" parity -q x.b2s 90% && cp -a x.b2s keep && rm x.b2s/00000001.chunk",
 	  false, true },
+	{ "blp, seal broken", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --seal --set k=0 -o x.blp - &&"
+	  " printf XXXXXXXX | dd of=x.blp bs=1 seek=56 conv=notrunc status=none",
+	  false, false },
+	{ "blp, seal broken, without room", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --set k=0 -o x.blp - &&"
+	  " printf bpkseal1 | dd of=x.blp bs=1 seek=56 conv=notrunc status=none",
+	  false, false },
+	{ "chunked, seal broken", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K --seal"
+	  " -o x.blpd b; rm b; sed -i 's/, \"bpk\".*/}/' x.blpd/meta/sizes",
+	  false, false },
+	{ "chunked, mark of the seal lost", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K --seal"
+	  " -o x.blpd b; rm b; sed -i 's/, \"bpk_seal\": 1//' x.blpd/meta/storage;"
+	  " sed -i 's/, \"bpk\".*, \"bpk_seal\"/, \"bpk_seal\"/' x.blpd/meta/sizes",
+	  false, false },
 	{ "gsd, none yet", "x.gsd", ":", true, true },
 	{ "gsd, three frames", "x.gsd",
 	  "for i in 1 2 3; do \"$BPK\" append -q x.gsd --schema hoomd --step $i pos=p.npy; done",
@@ -246,6 +263,7 @@ static const struct deed {
 	  false },
 	{ "repair --repack", "repair --repack -q @", NULL, NULL, false, false, false },
 	{ "repair --finish", "repair --finish -q @", NULL, NULL, false, false, false },
+	{ "repair --reseal", "repair --reseal -q @", NULL, NULL, false, false, false },
 	{ "convert to a directory", "convert -f -T 1 -F chunked @ y.blpd", NULL, "y.blpd", false,
 	  false, false },
 	{ "pack -F chunked", "pack -f -T 1 -z 4K -o y.blpd a", NULL, "y.blpd", false, false,
@@ -335,6 +353,8 @@ static const char look_at_bytes[] =
 
 void row_look(const struct row *row, struct state *state)
 {
+	static const char look_at_seal[] = "seal() { \"$BPK\" verify $1 2>/dev/null;"
+					   " [ $? -ne 2 ] && echo sealed; }; seal";
 	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
 	char script[1024], bring[64];
 	struct ran ran;
@@ -352,9 +372,10 @@ void row_look(const struct row *row, struct state *state)
 	else
 		snprintf(script, sizeof script,
 			 "if [ -e %s ]; then \"$BPK\" cat %s >../got; echo $?; cksum <../got;"
-			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi; %s %s %s",
-			 row->result, row->result, row->result, row->exact ? "find" : ":",
-			 row->result, row->exact ? sizes : "");
+			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi; %s %s; %s %s %s",
+			 row->result, row->result, row->result, row->reseals ? look_at_seal : ":",
+			 row->result, row->exact ? "find" : ":", row->result,
+			 row->exact ? sizes : "");
 	run_script(script, &ran);
 	row_text(state->content);
 	state->silent = ran.lines == 0;
@@ -392,7 +413,7 @@ int row_verify(const struct row *row)
 	if (row->is_tar || access(row->result, F_OK) != 0)
 		return 0;
 	run_command(&command, &none, &ran);
-	return ran.status;
+	return row->reseals && ran.status == 2 ? 0 : ran.status;
 }
 
 int row_find_state(const struct row *row, const struct state *state)
@@ -502,12 +523,21 @@ static bool suits_parity(const struct form *form, const struct deed *deed)
 	return strncmp(deed->args, "parity", 6) != 0 || strstr(form->setup, "--identity") != NULL;
 }
 
+/* A broken seal is renewed, and nothing else is done with it. */
+static bool suits_seal(const struct form *form, const struct deed *deed)
+{
+	bool broken = strstr(form->name, "seal broken") != NULL ||
+		      strstr(form->name, "seal lost") != NULL;
+
+	return broken == (strstr(deed->args, "--reseal") != NULL);
+}
+
 /* True if the deed can be applied to this form. */
 static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
 
-	if (!suits_parity(form, deed))
+	if (!suits_parity(form, deed) || !suits_seal(form, deed))
 		return false;
 	if (strstr(deed->args, ".gsd") != NULL)
 		return row_is_gsd(form->archive) && !row_is_raw_gsd(form->archive);
@@ -550,6 +580,7 @@ bool row_make(size_t n, struct row *row)
 	const struct form *form = &forms[n / NDEEDS];
 	const struct deed *deed = &deeds[n % NDEEDS];
 	bool is_heal = strstr(deed->args, "--heal") != NULL;
+	bool is_reseal = strstr(deed->args, "--reseal") != NULL;
 
 	if (!suits(form, deed))
 		return false;
@@ -559,11 +590,12 @@ bool row_make(size_t n, struct row *row)
 		.result = deed->out != NULL ? deed->out : form->archive,
 		.in = deed->in,
 		.threads = deed->threads,
-		.exact = strncmp(deed->args, "repair", 6) == 0,
+		.exact = strncmp(deed->args, "repair", 6) == 0 && !is_reseal,
 		.one_piece = is_in_one_piece(form->archive),
 		.long_header = has_long_header(form->setup),
 		.parity = is_heal || strncmp(deed->args, "parity", 6) == 0,
 		.heals = is_heal,
+		.reseals = is_reseal,
 	};
 	snprintf(row->name, sizeof row->name, "%s: %s", form->name, deed->name);
 	row_set_command(row, deed->args);

@@ -39,6 +39,7 @@ struct row {
 	bool long_header; /* its header is longer than a sector */
 	bool parity;      /* a parity file is beside it, or is made; bytes are compared */
 	bool heals; /* it is damaged, and the command restores keep: any bytes are its old state */
+	bool reseals; /* its seal is broken and the command renews it; verify refuses the old one */
 	struct state states[3]; /* before, after the command, after it ran twice */
 	int again;              /* the status of the second run, which may find nothing to do */
 	char words[256];        /* where argv points to */

@@ -1,5 +1,6 @@
 """KIND FIRST COUNT IN DIR: manipulate a sealed Bloscpack file COUNT times, into files DIR/FIRST, DIR/FIRST+1, ...,
-so that every chunk keeps its digest. They are whole to a reader that knows no seal, or damaged."""
+so that every chunk keeps its digest. They are whole to a reader that knows no seal, or damaged. The kind "foreign"
+appends as Python's bloscpack does."""
 import json, os, random, struct, sys, zlib
 
 kind, first, count, source, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
@@ -70,6 +71,12 @@ def manipulate(rng):
             struct.pack_into("<q", data, entries + 8 * i, -1)
         struct.pack_into("<qq", data, 16, cut, spare + nchunks - cut)
         struct.pack_into("<i", data, 12, struct.unpack_from("<i", data, 8)[0])
+    elif kind == "foreign":  # a short last chunk is filled up, and a chunk more follows it
+        del data[offsets[-1]:]
+        for i, chunk in enumerate([bytes(data[a:a + n]) for a, n in (extent(0), extent(1))]):
+            struct.pack_into("<q", data, entries + 8 * (nchunks - 1 + i), len(data))
+            data += chunk
+        struct.pack_into("<iqq", data, 12, struct.unpack_from("<i", data, 8)[0], nchunks + 1, spare - 1)
     elif kind == "behind":
         data += rng.choice([rng.randbytes(rng.randrange(1, 300)), bytes(rng.randrange(1, 300)),
                             bytes(data[offsets[0]:sum(extent(0))]), bytes(data)])

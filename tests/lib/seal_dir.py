@@ -1,6 +1,6 @@
 """KIND FIRST COUNT IN DIR: manipulate a sealed chunked directory COUNT times, into directories DIR/FIRST, DIR/FIRST+1,
 ..., so that all of bpk's digests fit. IN is of the layout Blaze, with columns or without. The kind "none" changes
-nothing."""
+nothing; "foreign" appends as another program does, which knows no digests."""
 import hashlib, json, os, struct, zlib
 
 from seal_main import main
@@ -18,6 +18,8 @@ def mix(x):  # src/format/chunkdir/digest.c
 
 
 class Directory:
+    foreign = False
+
     def __init__(self, path):
         read = lambda name: open(os.path.join(path, name), "rb").read()
         self.sizes = json.loads(read("meta/sizes"))
@@ -82,7 +84,9 @@ class Directory:
         numbers = struct.pack("<8Q", self.rows * row, size, data, last, crcs[0], 1, crcs[1], self.rows)
         sizes["bpk"] = {"data": "%016x" % data, "last": "%016x" % last, "storage": "%08x" % crcs[0],
                         "attributes": "%08x" % crcs[1], "sizes": "%08x" % zlib.crc32(numbers)}
-        if "bpk_seal" in self.sizes:
+        if self.foreign:
+            del sizes["bpk"]
+        elif "bpk_seal" in self.sizes:
             sizes["bpk_seal"] = self.sizes["bpk_seal"]
         open(path + "/meta/sizes", "w").write(json.dumps(sizes) + "\n")
         open(path + "/meta/storage", "wb").write(self.storage)
@@ -148,6 +152,13 @@ def break_metadata(d, rng):
 def break_storage(d, rng):
     was = json.loads(d.storage)["cparams"]["clevel"]
     d.storage = d.storage.replace(b'"clevel": %d' % was, b'"clevel": %d' % rng.choice([n for n in range(10) if n != was]))
+
+
+def break_foreign(d, rng):
+    for column in d.columns:
+        column[-1:] = [column[0], column[1]]
+    d.rows = len(d.columns[0]) * d.chunklen
+    d.foreign = True
 
 
 def behind(d, rng, source):

@@ -405,10 +405,11 @@ struct bpk_bloscpack_expected {
 };
 
 /* For a sealed archive, before finish: replace the metadata by text, which must fit into the
- * section that was written; and test that the chunks put are those of tree (BPK_CORRUPT). */
+ * section that was written; and test that the chunks put are those of tree, which old vouches for
+ * (BPK_CORRUPT). */
 int bpk_bloscpack_writer_retext(void *writer, struct bpk_view text, struct bpk_err *err);
 int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
-				 struct bpk_err *err);
+				 const struct bpk_seal *old, struct bpk_err *err);
 
 /* bpk_writer_ops.open for a draft that seeks. If info has no counts, expected (may be NULL) decides
  * how many entries are reserved, so that the chunks need not move at the end. */

@@ -78,7 +78,8 @@ static int clean(struct bpk_bloscpack_editor *e, bool tail, struct bpk_err *err)
 {
 	if (tail && prove_last(e, err) != 0)
 		return -1;
-	if (e->reader->torn && commit_header(e, &e->header, e->ends.all, err) != 0)
+	if (e->reader->torn &&
+	    (commit_header(e, &e->header, e->ends.all, err) != 0 || open_reader(e, err) != 0))
 		return -1;
 	if (tail && (reset_spares(e, true, e->ends.all, err) != 0 ||
 		     bpk_edit_trim(e->edit, err) != 0 || open_reader(e, err) != 0))
@@ -96,7 +97,7 @@ static void forget_change(struct bpk_bloscpack_editor *e)
 	bpk_buf_clear(&e->metadata.text);
 	bpk_seal_growth_clear(&e->seal);
 	e->patches.count = 0;
-	e->metadata.set = false;
+	e->metadata.set = e->reseals = false;
 	e->mode = BPK_BLOSCPACK_AT_REST;
 }
 
@@ -135,18 +136,28 @@ static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 			e->ends.archive, bpk_plural(size - e->ends.archive, "belongs", "belong"));
 }
 
-static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+/* A seal must be right, unless it will be renewed. */
+static int check_seal(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	uint64_t next;
+
+	return !e->options.reseals && bpk_bloscpack_seal_check(e->reader, err) != 0
+		       ? -1
+		       : bpk_seal_next(&e->reader->seal, &next, err);
+}
+
+static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
 	bool tail;
 
-	if (open_reader(e, err) != 0 || bpk_bloscpack_seal_check(e->reader, err) != 0 ||
-	    bpk_seal_next(&e->reader->seal, &next, err) != 0 || bpk_bloscpack_survey(e, err) != 0 ||
-	    check_end(e, err) != 0)
+	if (open_reader(e, err) != 0 || check_seal(e, err) != 0 ||
+	    bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
 		return -1;
 	tail = bpk_source_size(e->place.source) > e->ends.all;
 	bpk_edit_set_end(e->edit, e->ends.all);
 	if (e->header.has_offsets && bpk_bloscpack_check_spares(e, tail, err) != 0)
+		return -1;
+	if (e->options.reseals && bpk_bloscpack_reseal_look(e, err) != 0)
 		return -1;
 	if (e->header.has_offsets && e->adds_in_place && clean(e, tail, err) != 0)
 		return -1;
@@ -174,6 +185,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 		editor_close(e);
 		return -1;
 	}
+	e->options.reseals = false; /* what is committed has a right seal */
 	*editor = e;
 	return 0;
 }
@@ -319,6 +331,9 @@ static int write_metadata(struct bpk_bloscpack_editor *e, const struct bpk_blosc
 				 "metadata header", err) != 0 ||
 	    bpk_bloscpack_metadata_refit(m, bpk_buf_view(&text), &front, digest, &fits, err) != 0)
 		goto out;
+	if (e->seal.generation > 0)
+		memcpy(front.data + BPK_BLOSCPACK_SEAL_MARK, bpk_bloscpack_seal_mark,
+		       BPK_BLOSCPACK_SEAL_MARK_SIZE);
 	rc = 0;
 	if (!fits || !e->in_place || front.size > journal_left(e))
 		goto out;
@@ -419,7 +434,7 @@ static int editor_commit(void *editor, struct bpk_err *err)
 		e->mode = BPK_BLOSCPACK_AT_REST;
 		bpk_bloscpack_rewrite_clear(&e->rewrite);
 	}
-	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->metadata.set)
+	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->metadata.set && !e->reseals)
 		return 0;
 	if (bpk_bloscpack_is_adding(e) && e->added.cut + e->added.nchunks == 0 &&
 	    put_empty(e, err) != 0)
@@ -479,6 +494,7 @@ const struct bpk_editor_ops bpk_bloscpack_editor_ops = {
 	.cut = editor_cut,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,
+	.reseal = bpk_bloscpack_reseal,
 	.commit = editor_commit,
 	.close = editor_close,
 };

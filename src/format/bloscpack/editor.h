@@ -7,7 +7,7 @@
  *   shape.c    an array's shape in the metadata, which follows the number of its rows
  *   text.c     the text of the new metadata, including the list of chunk sizes
  *   survey.c   the committed content
- *   reseal.c   the seal, continued from that of the committed content
+ *   reseal.c   the seal, continued from that of the committed content, or renewed
  *   editor.c   opens, chooses between these parts, sets metadata and commits
  */
 #ifndef BPK_FORMAT_BLOSCPACK_EDITOR_H
@@ -92,7 +92,9 @@ struct bpk_bloscpack_editor {
 	struct bpk_bloscpack_added added;
 	struct bpk_bloscpack_patches patches;
 	struct bpk_bloscpack_rewrite rewrite;
-	struct bpk_seal_growth seal; /* of kept and put chunks */
+	struct bpk_seal_growth seal;    /* of kept and put chunks */
+	struct bpk_seal_growth renewed; /* in the place of a broken one; generation 0: of none */
+	bool reseals;                   /* the next commit has it */
 };
 
 /* Whether a step was possible in place, or needs a rewrite. */
@@ -115,6 +117,13 @@ void bpk_bloscpack_reseal_begin(struct bpk_bloscpack_editor *e);
  * another, all chunks are compared with the seal. Fails with BPK_CORRUPT then. */
 int bpk_bloscpack_reseal_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			      struct bpk_err *err);
+
+/* Before anything is written: let a seal that is broken be renewed, if everything else is whole.
+ * Fails with BPK_CORRUPT if it is not. */
+int bpk_bloscpack_reseal_look(struct bpk_bloscpack_editor *e, struct bpk_err *err);
+
+/* bpk_editor_ops.reseal */
+int bpk_bloscpack_reseal(void *editor, bool *needed, struct bpk_err *err);
 
 /* ---- Adding ---- */
 

@@ -87,7 +87,8 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_bloscpack_text_sizes(e, &sizes, err);
 	info.chunks.runs = &sizes;
-	info.seal.generation = e->seal.generation; /* no seal: ignored */
+	info.seal.sealed = e->seal.generation > 0;
+	info.seal.generation = e->seal.generation;
 	info.raw_size = info.chunks.count = info.chunks.last_size = BPK_UNKNOWN;
 	if (adding && added->typesize > 0)
 		info.chunks.typesize = added->typesize;
@@ -259,7 +260,7 @@ static int reseal(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	int rc = bpk_seal_growth_tree(&e->seal, &tree, err);
 
 	if (rc == 0)
-		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, err);
+		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, &e->reader->seal, err);
 	if (rc == 0 && !e->rewrite.has_text)
 		rc = bpk_bloscpack_text_make(e, &text, err);
 	if (rc == 0 && !e->rewrite.has_text)
@@ -275,11 +276,11 @@ int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err 
 
 	if (copy_to(rw, rw->stop, err) != 0)
 		return -1;
-	if (e->reader->seal.marked && reseal(e, err) != 0)
+	if (e->seal.generation > 0 && reseal(e, err) != 0)
 		return -1;
 	if (bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
 		return -1;
-	if (!e->reader->seal.marked && bpk_bloscpack_text_changes(e) && !rw->has_text &&
+	if (e->seal.generation == 0 && bpk_bloscpack_text_changes(e) && !rw->has_text &&
 	    put_text(e, err) != 0)
 		return -1;
 	rw->draft = NULL;

@@ -21,7 +21,7 @@ static int fetch(struct finding *f, uint64_t number, struct bpk_err *err)
 
 	f->parcel.number = number;
 	rc = bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err);
-	return rc > 0 ? bpk_seal_refuse(err) : rc;
+	return rc > 0 ? bpk_seal_refuse(&f->reader->seal, err) : rc;
 }
 
 static int find_by_bytes(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
@@ -66,7 +66,7 @@ static int walk(struct bpk_bloscpack_reader *reader, bpk_seal_find_fn *find, str
 		struct bpk_err *err)
 {
 	struct finding f = { reader, { .want_size = SIZE_MAX } };
-	int rc = bpk_seal_walk(find, &f, reader->header.nchunks, reader->seal.tree, all, err);
+	int rc = bpk_seal_walk(find, &f, reader->header.nchunks, &reader->seal, all, err);
 
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
@@ -81,6 +81,39 @@ int bpk_bloscpack_seal_recall(struct bpk_bloscpack_reader *reader, struct bpk_bu
 			      struct bpk_err *err)
 {
 	return walk(reader, find_recorded, all, err);
+}
+
+/* Fetch a chunk that is whole: by its digest, or if there is none, because it unpacks. */
+static int fetch_whole(struct finding *f, uint64_t number, struct bpk_chunk_ctx *ctx,
+		       struct bpk_err *err)
+{
+	const struct bpk_parcel *parcel = &f->parcel;
+
+	if (fetch(f, number, err) != 0 ||
+	    bpk_bloscpack_reader_ops.check(f->reader, parcel, err) != 0)
+		return -1;
+	if (f->reader->header.checksum->size > 0 ||
+	    bpk_chunk_prove(ctx, bpk_view(parcel->packed.data, parcel->packed_size), err) == 0)
+		return 0;
+	return bpk_bloscpack_chunk_subject(err, number, parcel->packed_offset);
+}
+
+int bpk_bloscpack_seal_gather(struct bpk_bloscpack_reader *r, struct bpk_seal_tree *tree,
+			      struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX } };
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
+	int rc = ctx == NULL ? -1 : 0;
+
+	*tree = (struct bpk_seal_tree){ 0 };
+	for (uint64_t number = 0; rc == 0 && number < r->header.nchunks; number++) {
+		rc = fetch_whole(&f, number, ctx, err);
+		if (rc == 0)
+			rc = bpk_seal_tree_put(tree, r->header.checksum, &f.parcel, true, err);
+	}
+	bpk_buf_clear(&f.parcel.packed);
+	bpk_chunk_ctx_free(ctx);
+	return rc;
 }
 
 /* ---- Proofs ---- */

@@ -52,6 +52,14 @@ int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, struct bpk_err 
 int bpk_bloscpack_seal_recall(struct bpk_bloscpack_reader *reader, struct bpk_buf *all,
 			      struct bpk_err *err);
 
+/* Make the tree of all chunks as they are, each of which must match its digest, or unpack if it has
+ * none. Fails with BPK_CORRUPT, or as fetching does. */
+int bpk_bloscpack_seal_gather(struct bpk_bloscpack_reader *reader, struct bpk_seal_tree *tree,
+			      struct bpk_err *err);
+
+/* All of an audit but the seal, without remarks, of a file that no writer changes meanwhile. */
+int bpk_bloscpack_audit_unsealed(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
+
 /* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
 int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
 int bpk_bloscpack_seal_test(const struct bpk_bloscpack_reader *reader,

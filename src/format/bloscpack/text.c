@@ -25,7 +25,7 @@ static uint64_t count_kept(const struct bpk_bloscpack_editor *e)
 
 bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e)
 {
-	return e->metadata.set || e->reader->seal.marked ||
+	return e->metadata.set || e->seal.generation > 0 ||
 	       count_kept(e) < e->reader->sizes.runs.nchunks;
 }
 

@@ -337,11 +337,11 @@ static int writer_set_member(void *writer, const char *name, const char *value, 
 }
 
 int bpk_bloscpack_writer_compare(const void *writer, const struct bpk_seal_tree *tree,
-				 struct bpk_err *err)
+				 const struct bpk_seal *old, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_writer *w = writer;
 
-	return bpk_seal_tree_equals(&w->tree, tree) ? 0 : bpk_seal_refuse(err);
+	return bpk_seal_tree_equals(&w->tree, tree) ? 0 : bpk_seal_refuse(old, err);
 }
 
 /* Write the entries, and last the header with the final counts. */

@@ -20,6 +20,8 @@ struct audit {
 	struct bpk_buf packed; /* scratch: a chunk, or its header */
 	uint64_t data, last;   /* sums of shares since the last comparison */
 	bool last_is_other;    /* a last chunk holds more rows than sizes records */
+	/* Gets data and last of an array, whether sizes has digests or not; NULL: not wanted. */
+	struct bpk_chunkdir_digests *found;
 	struct bpk_err *err;
 	const struct bpk_chunkdir_column *column; /* owner of the folder listed; NULL: no column */
 	const char *folder;
@@ -83,7 +85,7 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 		a->last_is_other = true;
 	}
 	digests = digests_of(set, file->column, &number_of_column);
-	if (!digests->given)
+	if (!digests->given && a->found == NULL)
 		return 0;
 	if (read_shared(a, file, where, err) != 0)
 		return -1;
@@ -131,7 +133,9 @@ static int check_checksum(const struct audit *a, const struct bpk_chunkdir_file 
 {
 	const struct bpk_checksum *checksum = a->reader->info.chunks.checksum;
 
-	if (!a->reader->set.seal.marked || file->info->chunks.checksum == checksum)
+	const struct bpk_seal *seal = &a->reader->set.seal;
+
+	if ((!seal->marked && !seal->recorded) || file->info->chunks.checksum == checksum)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT, "its checksum is %s, the first file's %s",
 			file->info->chunks.checksum->name, checksum->name);
@@ -155,6 +159,10 @@ static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, 
 	bool other = digests->given &&
 		     (digests->data != a->data || (!a->last_is_other && digests->last != a->last));
 
+	if (a->found != NULL) {
+		a->found->data = a->data;
+		a->found->last = a->last;
+	}
 	a->data = a->last = 0;
 	a->last_is_other = false;
 	if (!other)
@@ -329,17 +337,36 @@ static int list(struct audit *a, const char *folder)
 
 /* ---- The whole ---- */
 
+/* Check the attributes and the data files. */
+static int audit_parts(struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_chunkdir *set = &a->reader->set;
+	int rc = 0;
+
+	if (set->attributes.damage.kind != BPK_OK)
+		return bpk_fail_as(err, &set->attributes.damage);
+	if (!bpk_dtype_is_opaque(&set->array.dtype))
+		rc = audit_columns(a, err);
+	bpk_buf_clear(&a->packed);
+	return rc;
+}
+
+int bpk_chunkdir_audit_unsealed(struct bpk_chunkdir_reader *r, struct bpk_chunkdir_digests *found,
+				struct bpk_err *err)
+{
+	struct audit a = {
+		.reader = r, .to = { bpk_remark_ignore, NULL }, .err = err, .found = found
+	};
+
+	return audit_parts(&a, err);
+}
+
 static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void *arg,
 		     struct bpk_err *err)
 {
 	struct audit a = { .reader = r, .to = { remark, arg }, .err = err };
-	int rc = 0;
+	int rc = audit_parts(&a, err);
 
-	if (r->set.attributes.damage.kind != BPK_OK)
-		return bpk_fail_as(err, &r->set.attributes.damage);
-	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
-		rc = audit_columns(&a, err);
-	bpk_buf_clear(&a.packed);
 	if (rc == 0)
 		rc = bpk_chunkdir_seal_audit(r, err);
 	if (rc == 0 && bpk_dir_lists(r->dir))

@@ -42,7 +42,7 @@ static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	e->info = *bpk_chunkdir_reader_ops.info(e->reader);
 	e->info.chunks.size = bpk_chunkdir_full(e);
 	e->info.array.row_size = e->set.row_size;
-	e->cut.made = e->changed = e->attributes.changed = false;
+	e->cut.made = e->changed = e->attributes.changed = e->reseal.needed = false;
 	e->next = e->added = 0;
 	e->cut.old_nchunks = e->set.nchunks;
 	return 0;
@@ -167,6 +167,7 @@ static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 		return -1;
 	e->seal = (struct bpk_seal_growth){
 		.generation = next,
+		.old = seal,
 		.base = *seal->tree,
 		.recall = recall,
 		.find = find_leaf,
@@ -370,10 +371,12 @@ static int editor_commit(void *editor, struct bpk_err *err)
 
 	if (e->cut.made && e->added == 0 && e->cut.kept == e->cut.old_nchunks)
 		e->cut.made = e->changed = false; /* every chunk was kept */
-	if (!e->changed && !e->attributes.changed)
+	if (!e->changed && !e->attributes.changed && !e->reseal.needed)
 		return 0;
-	if ((e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||
-	    (e->attributes.changed && bpk_chunkdir_stage_attributes(e, err) != 0))
+	if ((e->reseal.needed && bpk_chunkdir_reseal_stage(e, err) != 0) ||
+	    (e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||
+	    (e->attributes.changed && bpk_chunkdir_stage_attributes(e, err) != 0) ||
+	    (e->reseal.needed && bpk_chunkdir_stage_sizes(e, err) != 0))
 		return -1;
 	if (only_adds(e))
 		bpk_tree_only_adds(e->tree);
@@ -401,6 +404,7 @@ const struct bpk_editor_ops bpk_chunkdir_editor_ops = {
 	.announce = editor_announce,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,
+	.reseal = bpk_chunkdir_reseal,
 	.commit = editor_commit,
 	.close = editor_close,
 };

@@ -1,6 +1,6 @@
 /*
- * Chunked directories, inside the editor: its state, the replacement of files (replace.c), and the
- * staging of a commit (stage.c).
+ * Chunked directories, inside the editor: its state, the replacement of files (replace.c), the
+ * staging of a commit (stage.c), and a new seal (reseal.c).
  */
 #ifndef BPK_FORMAT_CHUNKDIR_EDITOR_H
 #define BPK_FORMAT_CHUNKDIR_EDITOR_H
@@ -45,6 +45,10 @@ struct bpk_chunkdir_editor {
 		struct bpk_buf text;
 	} attributes;
 	struct bpk_seal_growth seal; /* begun by the first change of a sealed dataset */
+	struct {
+		bool needed; /* sizes gets a new seal, and these digests; storage its mark */
+		struct bpk_chunkdir_digests digests;
+	} reseal;
 };
 
 /* Raw bytes of a full chunk. */
@@ -109,5 +113,15 @@ int bpk_chunkdir_stage_data(struct bpk_chunkdir_editor *e, struct bpk_err *err);
 
 /* Stage the attributes, and sizes if it covers them. Called after stage_data if both change. */
 int bpk_chunkdir_stage_attributes(struct bpk_chunkdir_editor *e, struct bpk_err *err);
+
+/* Stage sizes, unless other parts did already. */
+int bpk_chunkdir_stage_sizes(struct bpk_chunkdir_editor *e, struct bpk_err *err);
+
+/* ---- A seal in the place of a broken one ---- */
+
+/* bpk_editor_ops.reseal; and the part of the commit before sizes is staged: note the digests, and
+ * stage storage if it has no mark. */
+int bpk_chunkdir_reseal(void *editor, bool *needed, struct bpk_err *err);
+int bpk_chunkdir_reseal_stage(struct bpk_chunkdir_editor *e, struct bpk_err *err);
 
 #endif

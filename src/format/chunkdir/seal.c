@@ -203,7 +203,7 @@ static void finding_clear(struct finding *f)
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *r, struct bpk_buf *all, struct bpk_err *err)
 {
 	struct finding f = { r, { .want_size = SIZE_MAX }, false };
-	int rc = bpk_seal_walk(find_leaf, &f, r->set.nchunks, r->set.seal.tree, all, err);
+	int rc = bpk_seal_walk(find_leaf, &f, r->set.nchunks, &r->set.seal, all, err);
 
 	finding_clear(&f);
 	return rc;
@@ -219,6 +219,53 @@ int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *r, uint64_t number,
 	return rc;
 }
 
+/* Unpack each chunk of a parcel that has no digest. */
+static int prove_undigested(const struct bpk_chunkdir_reader *r, struct bpk_chunk_ctx *ctx,
+			    const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_pieces *pieces = bpk_chunkdir_pieces(&parcel->packed);
+
+	if (!r->set.has_columns)
+		return bpk_chunkdir_checksum_of(parcel)->size > 0 ||
+				       bpk_chunk_prove(
+					       ctx,
+					       bpk_view(parcel->packed.data, parcel->packed_size),
+					       err) == 0
+			       ? 0
+			       : bpk_chunkdir_subject(&r->set, r->set.columns, parcel->number,
+						      parcel->packed_offset, err);
+	for (size_t i = 0; i < pieces->npieces; i++) {
+		const struct bpk_chunkdir_piece *piece = &pieces->piece[i];
+		struct bpk_view chunk = bpk_view(parcel->packed.data + piece->offset, piece->size);
+
+		if (piece->checksum->size == 0 && bpk_chunk_prove(ctx, chunk, err) != 0)
+			return bpk_chunkdir_subject(&r->set, &r->set.columns[piece->column],
+						    piece->number, piece->file_offset, err);
+	}
+	return 0;
+}
+
+int bpk_chunkdir_seal_gather(struct bpk_chunkdir_reader *r, struct bpk_seal_tree *tree,
+			     struct bpk_err *err)
+{
+	struct finding f = { r, { .want_size = SIZE_MAX }, true };
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
+	uint8_t leaf[BPK_MERKLE_SIZE];
+	int rc = ctx == NULL ? -1 : 0;
+
+	*tree = (struct bpk_seal_tree){ 0 };
+	for (uint64_t number = 0; rc == 0 && number < r->set.nchunks; number++) {
+		rc = find_leaf(&f, number, leaf, err);
+		if (rc == 0)
+			rc = prove_undigested(r, ctx, &f.parcel, err);
+		if (rc == 0)
+			rc = bpk_seal_tree_add(tree, leaf, err);
+	}
+	finding_clear(&f);
+	bpk_chunk_ctx_free(ctx);
+	return rc;
+}
+
 int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	bool whole;
@@ -230,7 +277,7 @@ int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 		return -1;
 	if (!r->set.seal.marked)
 		return 0;
-	if (bpk_seal_leaves_judge(r->leaves, r->set.nchunks, r->set.seal.tree, &whole, err) != 0)
+	if (bpk_seal_leaves_judge(r->leaves, r->set.nchunks, &r->set.seal, &whole, err) != 0)
 		return -1;
 	return whole ? 0 : bpk_chunkdir_seal_walk(r, NULL, err);
 }

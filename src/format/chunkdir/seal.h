@@ -53,6 +53,11 @@ int bpk_chunkdir_seal_check(const struct bpk_chunkdir_reader *reader, struct bpk
 int bpk_chunkdir_seal_walk(struct bpk_chunkdir_reader *reader, struct bpk_buf *all,
 			   struct bpk_err *err);
 
+/* Make the tree of all parcels as they are, each of which must match its digest, or unpack if it
+ * has none. Fails with BPK_CORRUPT, or as fetching does. */
+int bpk_chunkdir_seal_gather(struct bpk_chunkdir_reader *reader, struct bpk_seal_tree *tree,
+			     struct bpk_err *err);
+
 /* The present leaf of a parcel, by its bytes. */
 int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *reader, uint64_t number,
 			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
@@ -61,6 +66,11 @@ int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *reader, uint64_t number,
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
 int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *reader,
 			   const struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* All of an audit but the seal and files that are no part of the dataset. found gets the sums of
+ * shares (bpk_chunkdir_digests). */
+int bpk_chunkdir_audit_unsealed(struct bpk_chunkdir_reader *reader,
+				struct bpk_chunkdir_digests *found, struct bpk_err *err);
 
 /* Both tests, by the leaves of the parcels that were checked, if these are all. */
 int bpk_chunkdir_seal_audit(struct bpk_chunkdir_reader *reader, struct bpk_err *err);

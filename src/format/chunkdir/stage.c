@@ -160,6 +160,8 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 		rc = read_sizes(e, (const char *)name.data, &sizes, err);
 	if (rc == 0)
 		rc = check_last(e, first, n, &sizes.digests, err);
+	if (e->reseal.needed)
+		sizes.digests = e->reseal.digests;
 	bpk_chunkdir_size_up(&e->set, c, &sizes);
 	for (size_t i = first; e->output.tracks != NULL && i < first + n; i++) {
 		sizes.cbytes += e->output.tracks[i].size;
@@ -243,5 +245,10 @@ int bpk_chunkdir_stage_attributes(struct bpk_chunkdir_editor *e, struct bpk_err 
 	if (bpk_chunkdir_put_file(e->tree, e->set.attributes.name,
 				  bpk_buf_view(&e->attributes.text), err) != 0)
 		return -1;
-	return covered && !e->changed ? put_all_sizes(e, err) : 0;
+	return covered && !e->changed && !e->reseal.needed ? put_all_sizes(e, err) : 0;
+}
+
+int bpk_chunkdir_stage_sizes(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	return e->changed ? 0 : put_all_sizes(e, err);
 }

@@ -198,6 +198,7 @@ static int copy_seal(struct bpk_frame_editor *e, struct bpk_err *err)
 	next->recall = recall;
 	next->find = find_leaf;
 	next->arg = e;
+	next->old = seal;
 	if (e->reseals)
 		return recall(e, &next->leaves, err);
 	next->base = *seal->tree;

@@ -39,8 +39,7 @@ int bpk_frame_seal_check(const struct bpk_frame_reader *r, struct bpk_err *err)
 		return 0;
 	if (foreign && why.kind == BPK_CORRUPT)
 		return bpk_fail(err, why.kind,
-				"another program changed it since it was sealed; repair --reseal "
-				"makes a new seal");
+				"another program changed it since it was sealed; " BPK_SEAL_ADVICE);
 	return bpk_fail_as(err, &why);
 }
 
@@ -83,8 +82,8 @@ int bpk_frame_seal_walk(struct bpk_frame_reader *r, bool compares, struct bpk_bu
 			struct bpk_err *err)
 {
 	struct finding f = { r, { .want_size = SIZE_MAX }, false };
-	int rc = bpk_seal_walk(find_leaf, &f, r->state.nchunks,
-			       compares ? r->state.seal.tree : NULL, all, err);
+	int rc = bpk_seal_walk(find_leaf, &f, r->state.nchunks, compares ? &r->state.seal : NULL,
+			       all, err);
 
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
@@ -98,8 +97,7 @@ int bpk_frame_seal_audit(struct bpk_frame_reader *r, struct bpk_err *err)
 		return -1;
 	if (!r->state.seal.marked)
 		return 0;
-	if (bpk_seal_leaves_judge(r->leaves, r->state.nchunks, r->state.seal.tree, &whole, err) !=
-	    0)
+	if (bpk_seal_leaves_judge(r->leaves, r->state.nchunks, &r->state.seal, &whole, err) != 0)
 		return -1;
 	return whole ? 0 : bpk_frame_seal_walk(r, true, NULL, err);
 }

@@ -159,6 +159,7 @@ int bpk_frame_seal_read(const struct bpk_frame_header *header,
 	const struct bpk_frame_layer *layer = bpk_frame_layers_find(layers, BPK_FRAME_SEAL);
 	struct bpk_view content, record = bpk_view(NULL, 0);
 
+	seal->marks_changes = true;
 	seal->marked = bpk_frame_layers_find(&header->fixed, BPK_FRAME_SEAL) != NULL;
 	if (layer == NULL)
 		return 0;
