@@ -132,8 +132,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 		if (search(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
-	    bpk_merge_keep_intact(m, err) != 0 || list_known(m, err) != 0 ||
-	    bpk_merge_choose(m, err) != 0)
+	    bpk_merge_keep_intact(m, err) != 0 || bpk_merge_judge(m, err) != 0 ||
+	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
 		return -1;
 	return bpk_merge_take_chunks(m, err) != 0 ? -1 : bpk_merge_prove(m, err);
 }
@@ -164,6 +164,7 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		.ncopies = ncopies,
 		.format = format,
 		.budget = BUDGET,
+		.alone = BPK_MERGE_UNION,
 	};
 	if (merge_still(&o->merge, err) != 0) {
 		bpk_merge_close(&o->merge);
@@ -177,8 +178,10 @@ void bpk_merge_close(struct bpk_merge *m)
 {
 	if (m == NULL)
 		return;
-	for (size_t c = 0; c < m->ncopies; c++)
+	for (size_t c = 0; c < m->ncopies; c++) {
 		bpk_salvage_clear(&m->found[c]);
+		free(m->prints[c].all);
+	}
 	for (size_t i = 0; i < m->nfiles; i++) {
 		free(m->files[i].name);
 		free(m->files[i].parts);
@@ -204,10 +207,12 @@ int bpk_merge_place(struct bpk_merge *m, struct bpk_place *place, struct bpk_err
 
 bool bpk_merge_changes(const struct bpk_merge *m)
 {
+	if (m->alone > 0)
+		return true;
 	for (size_t i = 0; i < m->nfiles; i++) {
 		const struct bpk_merge_file *file = &m->files[i];
 
-		if (file->base != 0 || file->size != file->sizes[0])
+		if (file->base != 0 || file->masked || file->size != file->sizes[0])
 			return true;
 		for (size_t r = 0; r < file->nruns; r++)
 			if (file->runs[r].copy != 0)
@@ -219,9 +224,96 @@ bool bpk_merge_changes(const struct bpk_merge *m)
 	return false;
 }
 
+uint64_t bpk_merge_bare(const struct bpk_merge *m)
+{
+	return m->nbare;
+}
+
 const char *bpk_merge_doubt(const struct bpk_merge *m)
 {
 	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
+}
+
+/* How much of an archive a search finds. */
+struct share {
+	uint64_t intact, nchunks; /* chunks */
+	bool certain;             /* their numbers */
+	bool doubted;             /* other parts */
+};
+
+static struct share share_of(const struct bpk_salvage *found)
+{
+	struct share share = {
+		.nchunks = found->nchunks,
+		.certain = found->counted && !found->disordered,
+		.doubted = found->doubt.size > 0,
+	};
+
+	for (size_t i = 0; i < found->count; i++)
+		share.intact += found->all[i].intact;
+	return share;
+}
+
+static bool is_whole(const struct share *share)
+{
+	return share->intact > 0 && share->intact == share->nchunks;
+}
+
+static unsigned rank_of(const struct share *share)
+{
+	return share->certain ? (share->doubted ? 1 : 2) : 0;
+}
+
+/* The copy that has every chunk by itself, best with certain numbers, then with most chunks. Chunks
+ * that unpack alone count for nothing where others were tested by digests. */
+static int find_whole(const struct bpk_merge *m, struct share *best)
+{
+	int whole = BPK_MERGE_UNION;
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		struct share share = share_of(&m->found[c]);
+
+		if (m->dropped[c] || !is_whole(&share) || (m->proven && !m->found[c].proven) ||
+		    (whole != BPK_MERGE_UNION &&
+		     (rank_of(&share) < rank_of(best) ||
+		      (rank_of(&share) == rank_of(best) && share.intact <= best->intact))))
+			continue;
+		whole = (int)c;
+		*best = share;
+	}
+	return whole;
+}
+
+static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err *err)
+{
+	struct bpk_salvage found = { 0 };
+	struct bpk_merge_view view;
+	int rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
+
+	if (rc == 0)
+		rc = m->format->salvage(&view.place, &found, err);
+	*share = share_of(&found);
+	bpk_salvage_clear(&found);
+	bpk_merge_view_close(&view);
+	return rc;
+}
+
+int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, struct bpk_err *err)
+{
+	struct share own = { 0 }, all = { 0 };
+	int whole = find_whole(m, &own);
+
+	*changed = false;
+	if (whole == BPK_MERGE_UNION)
+		return 0;
+	if (rank_of(&own) < 2 && search_union(m, &all, err) != 0)
+		return -1;
+	*changed = rank_of(&own) == 2 ||
+		   (!(is_whole(&all) && all.certain) && own.intact >= all.intact &&
+		    (own.certain || !all.certain || own.intact >= all.nchunks));
+	if (*changed)
+		bpk_merge_keep_only(m, (size_t)whole);
+	return 0;
 }
 
 /* ---- Writing ---- */

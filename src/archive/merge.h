@@ -36,6 +36,14 @@ bool bpk_merge_changes(const struct bpk_merge *merge);
  * are none. Those of most copies, or the first one's, are taken. */
 const char *bpk_merge_doubt(const struct bpk_merge *merge);
 
+/* Chunks of the union that no checksum proves, and in which no two copies agree, or copies
+ * differ. */
+uint64_t bpk_merge_bare(const struct bpk_merge *merge);
+
+/* The union is not intact: if a copy has no less of the chunks by itself, which is all of them, the
+ * place is from now on that copy. */
+int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, struct bpk_err *err);
+
 /* Write the bytes of the place, a file or a directory, to draft. */
 int bpk_merge_write(struct bpk_merge *merge, struct bpk_draft *draft, struct bpk_err *err);
 

@@ -21,8 +21,30 @@ struct bpk_merge_part {
 struct bpk_merge_run {
 	uint64_t at, size;
 	uint64_t offset; /* in the copy */
-	uint64_t number; /* of the chunk */
+	uint64_t number; /* of the chunk; unknown until the place tells it */
+	uint64_t hash;   /* as of a print */
 	size_t copy;
+	bool disputed; /* without digests: another copy has another chunk there */
+};
+
+/* An intact chunk where a copy has it. */
+struct bpk_merge_print {
+	uint64_t hash; /* of its bytes, with the digest */
+	uint64_t offset, size;
+	uint64_t number; /* by the search in the copy alone */
+	size_t file;
+	bool once; /* no other chunk of the copy has the same hash */
+};
+struct bpk_merge_prints {
+	struct bpk_merge_print *all; /* ascending by hash, file and offset */
+	size_t count;
+};
+
+/* What is known of the places of a copy's chunks in a file. */
+enum bpk_merge_trust {
+	BPK_MERGE_LOOSE,  /* nothing: the place of each chunk needs a proof */
+	BPK_MERGE_PLACED, /* its chunks agree with those of trusted copies */
+	BPK_MERGE_SURE,   /* the copy alone tells their numbers */
 };
 
 struct bpk_merge_file {
@@ -31,7 +53,13 @@ struct bpk_merge_file {
 	/* Where the first intact chunk of each copy begins (unknown: it has none), and the last one
 	 * ends. */
 	uint64_t first[BPK_MERGE_MOST], end[BPK_MERGE_MOST];
-	size_t base; /* copy */
+	enum bpk_merge_trust trust[BPK_MERGE_MOST];
+	bool moved[BPK_MERGE_MOST]; /* though sure, it has chunks at other places than the union */
+	size_t nplaced[BPK_MERGE_MOST], nmoved[BPK_MERGE_MOST]; /* chunks, for the judgement */
+	size_t base;                                            /* copy */
+	/* The base is a loose copy, and its bytes between these offsets are not used. */
+	bool masked;
+	uint64_t low, high;
 	uint64_t size;
 	bool is_chunk; /* no more than a chunk, and damaged in all copies */
 	struct bpk_merge_part *parts;
@@ -57,7 +85,8 @@ struct bpk_merge {
 	const struct bpk_format *format;
 	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
 	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
-	struct bpk_merge_file *files;                  /* by name */
+	struct bpk_merge_prints prints[BPK_MERGE_MOST];
+	struct bpk_merge_file *files; /* by name */
 	size_t nfiles, files_room;
 	const char **names;           /* theirs */
 	bool dropped[BPK_MERGE_MOST]; /* copies that are damaged, where others are intact */
@@ -65,6 +94,9 @@ struct bpk_merge {
 	size_t nknown;
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */
 	bool is_open;    /* the chosen parts make an archive that opens */
+	bool proven;     /* chunks have digests, in some copy */
+	uint64_t nbare;  /* else: chunks of the union that no two copies agree in */
+	int alone;       /* the place is this copy as it is; BPK_MERGE_UNION: it is the union */
 	struct bpk_buf doubt;
 };
 
@@ -111,6 +143,64 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
  * copy. */
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 
+/* Make the place of this copy alone, as it is. */
+void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
+
+/* ---- Places of chunks: merge_trust.c, merge_places.c ---- */
+
+/* List the prints of all copies, and judge their places. */
+int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err);
+
+/* A chunk with this hash; NULL: there is none. */
+const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
+						   uint64_t hash);
+
+/* True if the list has a chunk of the same hash, file and offset. */
+bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print);
+
+/* The places of the chunks of a single file, by their numbers. One thread's own. */
+struct bpk_merge_table {
+	const struct bpk_merge_file *file;
+	uint64_t *at; /* offset in the place; unknown; or nowhere: the index alone has the chunk */
+	uint64_t count;
+	struct bpk_merge_spot {
+		uint64_t at, number;
+	} * spots; /* those that were known at first, ascending */
+	size_t nspots;
+	uint64_t *lost; /* numbers of chunks that were at first */
+	size_t nlost;
+	bool exact; /* the chunks lie without gaps */
+};
+#define BPK_MERGE_NOWHERE (BPK_UNKNOWN - 1)
+
+/* reader: of the union. For clear, also after a failure. */
+int bpk_merge_table_begin(const struct bpk_merge *m, void *reader, struct bpk_merge_table *table,
+			  struct bpk_err *err);
+void bpk_merge_table_clear(struct bpk_merge_table *table);
+
+/* True if no run is at the place of the chunk. */
+bool bpk_merge_is_lost(const struct bpk_merge_table *table, uint64_t number);
+
+/* The place of a lost chunk if it has this size: where it is known to be, or before the next one;
+ * or unknown. */
+uint64_t bpk_merge_table_place(const struct bpk_merge_table *table, uint64_t number, uint64_t size);
+
+/* The chunk whose place is this offset; unknown: none was known at first. */
+uint64_t bpk_merge_table_find(const struct bpk_merge_table *table, uint64_t at);
+
+/* True if a chunk of this size, with its digest, may be the lost one. */
+bool bpk_merge_fits(const struct bpk_merge_table *table, uint64_t number, uint64_t size);
+
+/* A run was laid for the chunk. */
+void bpk_merge_table_note(struct bpk_merge_table *table, uint64_t number,
+			  const struct bpk_merge_run *run);
+
+/* Call place for the chunks of a copy whose place in the table is proven by the others. */
+typedef int bpk_merge_place_fn(void *arg, const struct bpk_merge_print *print, uint64_t number,
+			       struct bpk_err *err);
+int bpk_merge_place_loose(const struct bpk_merge *m, size_t copy, struct bpk_merge_table *table,
+			  bpk_merge_place_fn *place, void *arg, struct bpk_err *err);
+
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 
 /* Choose the size and the base of a file, and list its parts. */
@@ -124,10 +214,27 @@ int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
  * proves. */
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
 
-/* ---- Chunks: merge_runs.c ---- */
+/* ---- Chunks: merge_compare.c, merge_runs.c ---- */
 
 /* Fails if two copies contradict each other. */
 int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);
+
+/* A chunk that was found in a copy, at its place there. */
+struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
+				      const struct bpk_saved *saved, size_t copy);
+
+/* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
+int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err);
+
+/* *same: the bytes of two chunks are equal. */
+int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
+			   const struct bpk_merge_run *x, struct bpk_merge_file *y_file,
+			   const struct bpk_merge_run *y, bool *same, struct bpk_err *err);
+
+/* Two copies have different intact chunks of one number. Returns -1. */
+int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, size_t b,
+			  struct bpk_err *err);
 
 /* Fill the runs of all files. */
 int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err);

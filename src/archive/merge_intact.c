@@ -113,3 +113,12 @@ int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 		drop_files(m);
 	return 0;
 }
+
+void bpk_merge_keep_only(struct bpk_merge *m, size_t copy)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (c != copy && !m->dropped[c])
+			drop_copy(m, c);
+	drop_files(m);
+	m->alone = (int)copy;
+}

@@ -156,23 +156,28 @@ static int list_variants(struct search *s, struct bpk_merge_part *part)
 
 /* ---- A file ---- */
 
-/* Lower *low and raise *high to the chunks that copies, none of them longer than the file, have. */
+/* Lower *low and raise *high to the chunks that copies, none of them longer than the file, have. In
+ * those that have moved chunks are where others have no chunks. */
 static void find_chunks(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t *low,
 			uint64_t *high)
 {
 	for (size_t c = 0; c < m->ncopies; c++) {
-		if (file->sizes[c] > file->size || file->end[c] > file->size)
+		if (file->sizes[c] > file->size || file->end[c] > file->size ||
+		    (file->trust[c] == BPK_MERGE_LOOSE && file->nmoved[c] > 0))
 			continue;
 		*low = bpk_min_u64(*low, file->first[c]);
 		*high = bpk_max_u64(*high, file->end[c]);
 	}
 }
 
-/* The first copy of the file's size. */
+/* The first copy of the file's size, best a trusted one. */
 static size_t find_base(const struct bpk_merge *m, const struct bpk_merge_file *file)
 {
 	size_t base = 0;
 
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (file->sizes[c] == file->size && file->trust[c] != BPK_MERGE_LOOSE)
+			return c;
 	while (base + 1 < m->ncopies && file->sizes[base] != file->size)
 		base++;
 	return base;
@@ -184,6 +189,8 @@ static int search(struct search *s)
 	uint64_t low = file->size, high = 0;
 
 	find_chunks(s->merge, file, &low, &high);
+	file->low = low;
+	file->high = high;
 	for (size_t c = 0; c < s->merge->ncopies; c++)
 		if (file->sizes[c] != BPK_UNKNOWN &&
 		    bpk_merge_borrow(s->merge, c, file, &s->copies[c], s->err) != 0)
@@ -206,6 +213,9 @@ int bpk_merge_find_parts(struct bpk_merge *m, struct bpk_merge_file *file, uint6
 	file->nparts = 0;
 	file->size = size;
 	file->base = find_base(m, file);
+	file->masked = m->names == NULL && file->trust[file->base] == BPK_MERGE_LOOSE &&
+		       file->nmoved[file->base] > 0;
+	file->low = file->high = 0;
 	rc = file->is_chunk ? 0 : search(&s);
 	for (size_t c = 0; c < m->ncopies; c++) {
 		bpk_merge_release(m, s.copies[c]);

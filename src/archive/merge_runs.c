@@ -1,164 +1,7 @@
-/* The intact chunks of damaged copies: compared, and taken. Called by merge.c. */
+/* Takes the intact chunks of damaged copies. Called by merge.c. */
 #include "archive/merge_inner.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-
-/* ---- Contradictions ---- */
-
-static int fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *what, uint64_t x,
-		      uint64_t y, struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED,
-			"%s and %s are not copies of one archive: %" PRIu64 " and %" PRIu64 " %s",
-			m->copies[a].path, m->copies[b].path, x, y, what);
-}
-
-/* True if a chunk tells the size of all but the last one. */
-static bool has_size(const struct bpk_salvage *found)
-{
-	for (size_t i = 0; i < found->count; i++)
-		if (found->all[i].intact && found->all[i].number + 1 < found->nchunks)
-			return true;
-	return false;
-}
-
-/* Numbers and sizes, as far as they are certain. */
-static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-
-	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted)
-		return 0;
-	if (x->nchunks != y->nchunks)
-		return fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
-	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
-		return fail_other(m, a, b, "bytes in a chunk", x->chunk_size, y->chunk_size, err);
-	return 0;
-}
-
-/* source: NULL if the file that a chunk was found in is not there any more. */
-static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *bytes,
-		    struct bpk_err *err)
-{
-	size_t got = 0;
-
-	if (source != NULL &&
-	    bpk_source_read_at(source, offset, bpk_span(bytes->data, bytes->size), &got, err) != 0)
-		return -1;
-	return got < bytes->size ? bpk_fail_changed(err) : 0;
-}
-
-/* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
-static int read_run(struct bpk_merge *m, struct bpk_merge_file *file,
-		    const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err)
-{
-	struct bpk_merge_view view = { 0 };
-	struct bpk_source *source = NULL;
-	int rc = bpk_buf_resize(bytes, (size_t)run->size, err);
-
-	if (rc == 0 && file->nparts > 0)
-		rc = bpk_merge_view_open(m, (int)run->copy, file, &view, err);
-	else if (rc == 0)
-		rc = bpk_merge_borrow(m, run->copy, file, &source, err);
-	if (rc == 0)
-		rc = read_all(source != NULL ? source : view.place.source, run->offset, bytes, err);
-	bpk_merge_release(m, source);
-	bpk_merge_view_close(&view);
-	return rc == 0 ? 0 : bpk_input_subject(&m->copies[run->copy], err);
-}
-
-/* Two copies have the same chunk, or contradict each other. */
-static int compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
-			const struct bpk_merge_run *x, struct bpk_merge_file *y_file,
-			const struct bpk_merge_run *y, struct bpk_err *err)
-{
-	struct bpk_buf left = { 0 }, right = { 0 };
-	int rc = read_run(m, x_file, x, &left, err);
-
-	if (rc == 0)
-		rc = read_run(m, y_file, y, &right, err);
-	if (rc == 0 && (left.size != right.size || memcmp(left.data, right.data, left.size) != 0))
-		rc = bpk_fail(err, BPK_FAILED,
-			      "chunk %" PRIu64 " is intact in %s and in %s, and differs: they are "
-			      "not copies of one archive",
-			      x->number, m->copies[x->copy].path, m->copies[y->copy].path);
-	bpk_buf_clear(&left);
-	bpk_buf_clear(&right);
-	return rc;
-}
-
-static struct bpk_merge_run run_of(const struct bpk_salvage *found, const struct bpk_saved *saved,
-				   size_t copy)
-{
-	return (struct bpk_merge_run){
-		.at = saved->offset,
-		.size = (uint64_t)saved->packed_size + found->seal_size,
-		.offset = saved->offset,
-		.number = saved->number,
-		.copy = copy,
-	};
-}
-
-static int compare_chunk(struct bpk_merge *m, size_t a, const struct bpk_saved *x, size_t b,
-			 const struct bpk_saved *y, struct bpk_err *err)
-{
-	struct bpk_merge_file *left = bpk_merge_file_of(m, &m->found[a], x);
-	struct bpk_merge_file *right = bpk_merge_file_of(m, &m->found[b], y);
-	struct bpk_merge_run first = run_of(&m->found[a], x, a);
-	struct bpk_merge_run second = run_of(&m->found[b], y, b);
-
-	if (left == NULL || right == NULL || !x->intact || !y->intact)
-		return 0;
-	return compare_runs(m, left, &first, right, &second, err);
-}
-
-/* True if a chunk that was found in the copy is that of its number. */
-static bool has_numbers(const struct bpk_salvage *found)
-{
-	return found->counted && found->doubt.size == 0;
-}
-
-/* Compare the chunks of the same numbers. */
-static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-	size_t i = 0, k = 0;
-	int rc = 0;
-
-	while (rc == 0 && i < x->count && k < y->count) {
-		uint64_t left = x->all[i].number, right = y->all[k].number;
-
-		if (left == right)
-			rc = compare_chunk(m, a, &x->all[i], b, &y->all[k], err);
-		i += left <= right;
-		k += right <= left;
-	}
-	return rc;
-}
-
-/* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
- * any. */
-static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
-{
-	bool any = false;
-
-	for (size_t c = 0; c < m->ncopies; c++)
-		any = any || m->found[c].proven;
-	return has_numbers(&m->found[a]) && has_numbers(&m->found[b]) &&
-	       (!any || (m->found[a].proven && m->found[b].proven));
-}
-
-int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err)
-{
-	for (size_t b = 1; b < m->ncopies; b++)
-		for (size_t a = 0; a < b; a++) {
-			if (compare_sizes(m, a, b, err) != 0 ||
-			    (are_equals(m, a, b) && compare_chunks(m, a, b, err) != 0))
-				return -1;
-		}
-	return 0;
-}
 
 /* ---- Places ---- */
 
@@ -170,7 +13,48 @@ static size_t find_behind(const struct bpk_merge_file *file, uint64_t at)
 		       : bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, at);
 }
 
-/* Take a run, unless an earlier copy has one there, which must be the same. */
+/* The copies that have a chunk of this hash at this offset. */
+static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t at,
+			  uint64_t hash)
+{
+	const struct bpk_merge_print key = {
+		.hash = hash,
+		.offset = at,
+		.file = (size_t)(file - m->files),
+	};
+	size_t votes = 0;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		votes += bpk_merge_has_print(&m->prints[c], &key);
+	return votes;
+}
+
+/* Two copies have a chunk at one place. Of chunks that differ and have no digests that of most
+ * copies is taken; a copy that is not sure gives way. */
+static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *old,
+		  const struct bpk_merge_run *run, struct bpk_err *err)
+{
+	bool same;
+
+	if (bpk_merge_compare_runs(m, file, old, file, run, &same, err) != 0)
+		return -1;
+	if (same)
+		return 0;
+	if (!m->proven) {
+		bool better = count_votes(m, file, run->at, run->hash) >
+			      count_votes(m, file, old->at, old->hash);
+
+		if (better)
+			*old = *run;
+		old->disputed = true;
+		return 0;
+	}
+	if (file->trust[old->copy] != file->trust[run->copy])
+		return 0;
+	return bpk_merge_fail_differ(m, run->number, old->copy, run->copy, err);
+}
+
+/* Take a run, unless an earlier copy has one there. */
 static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct bpk_merge_run *run,
 		struct bpk_err *err)
 {
@@ -178,8 +62,9 @@ static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct b
 	struct bpk_merge_run *runs;
 
 	if (i > 0 && file->runs[i - 1].at == run->at && file->runs[i - 1].size == run->size)
-		return compare_runs(m, file, &file->runs[i - 1], file, run, err);
-
+		return settle(m, file, &file->runs[i - 1], run, err);
+	if (i > 0 && file->runs[i - 1].at == run->at)
+		file->runs[i - 1].disputed = true;
 	if (run->at > file->size || run->size > file->size - run->at ||
 	    (i > 0 && file->runs[i - 1].at + file->runs[i - 1].size > run->at) ||
 	    (i < file->nruns && file->runs[i].at - run->at < run->size))
@@ -194,61 +79,48 @@ static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct b
 	return 0;
 }
 
+/* ---- Copies in their places ---- */
+
+static int hash_run(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *run,
+		    struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 };
+	int rc = bpk_merge_read_run(m, file, run, &bytes, err);
+
+	run->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes));
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
 /*
- * Find the place of a chunk that has moved in its copy: where the archive says, or behind the chunk
- * before it, which it fits. False: it is unknown.
+ * True if the chunks of a copy that nothing else places, found with the chosen header and offsets,
+ * lie where these say: all of them are there, or some differ in size, which a shift would show.
  */
-static bool find_place(const struct bpk_merge *m, const struct bpk_merge_file *file, void *reader,
-		       struct bpk_merge_run *run)
+static bool is_listed(const struct bpk_salvage *found)
 {
-	struct bpk_where where = { 0 };
-	size_t i;
+	bool differ = false;
 
-	if (m->format->reader->locate(reader, run->number, &where, NULL) == 0) {
-		run->at = where.packed_offset;
-		return true;
-	}
-	if (run->number == 0 || file->nruns == 0)
-		return false;
-	i = bpk_find_behind(&file->runs->number, sizeof *file->runs, file->nruns, run->number - 1);
-	if (i == 0 || file->runs[i - 1].number + 1 != run->number)
-		return false;
-	run->at = file->runs[i - 1].at + file->runs[i - 1].size;
-	return i == file->nruns || file->runs[i].at == run->at + run->size;
+	for (size_t i = 1; i < found->count; i++)
+		differ = differ || found->all[i].packed_size != found->all[0].packed_size;
+	return found->counted && found->doubt.size == 0 &&
+	       (differ || found->count == found->nchunks);
 }
 
-/* True if a chunk that was found is not where the archive says, so bytes came or went before it. */
-static bool has_moved(const struct bpk_merge *m, const struct bpk_salvage *found, void *reader)
-{
-	struct bpk_where where = { 0 };
-
-	for (size_t i = 0; i < found->count; i++) {
-		const struct bpk_saved *saved = &found->all[i];
-
-		if (saved->intact && saved->special == BPK_SPECIAL_NONE &&
-		    m->format->reader->locate(reader, saved->number, &where, NULL) == 0 &&
-		    where.packed_offset != saved->offset)
-			return true;
-	}
-	return false;
-}
-
-/* ---- Copies ---- */
-
-/* Take the chunks of a copy that are found once it has the chosen parts. reader: of the union;
- * NULL: the chunks are in their places. */
+/* Take the chunks of a copy where they are, as they are found once it has the chosen parts. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
-		      void *reader, struct bpk_err *err)
+		      struct bpk_err *err)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
-		struct bpk_merge_run run = run_of(found, saved, copy);
+		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
 
 		if (!saved->intact || file == NULL || file->sizes[copy] == BPK_UNKNOWN ||
-		    (reader != NULL && !find_place(m, file, reader, &run)))
+		    file->trust[copy] == BPK_MERGE_LOOSE)
 			continue;
-		if (take(m, file, &run, err) != 0)
+		if (!found->counted)
+			run.number = BPK_UNKNOWN;
+		if (hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -266,48 +138,274 @@ static int search_copy(struct bpk_merge *m, size_t copy, struct bpk_salvage *fou
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
-static int take_copy(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
+static int take_copy(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 {
 	struct bpk_salvage found = { 0 };
+	struct bpk_merge_file *file = &m->files[0];
 	int rc = search_copy(m, copy, &found, err);
 
-	if (rc == 0 && reader != NULL && !has_moved(m, &found, reader))
-		reader = NULL;
+	if (rc == 0 && m->names == NULL && file->trust[copy] == BPK_MERGE_LOOSE &&
+	    file->nmoved[copy] == 0 && is_listed(&found))
+		file->trust[copy] = BPK_MERGE_PLACED;
 	if (rc == 0)
-		rc = take_found(m, copy, &found, reader, err);
+		rc = take_found(m, copy, &found, err);
 	bpk_salvage_clear(&found);
 	return rc;
 }
 
-/* Take the chunks of copies in another size, which may have moved. */
-static int take_others(struct bpk_merge *m, struct bpk_err *err)
+/* True if chunks of the copy keep their offsets in the union. */
+static bool is_still(const struct bpk_merge *m, size_t copy)
+{
+	const struct bpk_merge_file *file = &m->files[0];
+
+	return m->names != NULL || (file->sizes[copy] == file->size && !file->moved[copy]);
+}
+
+/* The trust of a copy; that in each file of a directory is looked at where its chunks are taken. */
+static enum bpk_merge_trust trust_of(const struct bpk_merge *m, size_t copy)
+{
+	enum bpk_merge_trust trust = m->files[0].trust[copy];
+
+	return m->names != NULL && trust == BPK_MERGE_LOOSE ? BPK_MERGE_PLACED : trust;
+}
+
+/* Take the copies of this trust whose chunks have not moved. */
+static int take_level(struct bpk_merge *m, enum bpk_merge_trust trust, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (!m->dropped[c] && trust_of(m, c) == trust && is_still(m, c) &&
+		    take_copy(m, c, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- Copies whose chunks have moved ---- */
+
+/* One copy's. */
+struct moved {
+	struct bpk_merge *merge;
+	struct bpk_merge_table *table;
+	size_t copy;
+};
+
+static int lay(void *arg, const struct bpk_merge_print *print, uint64_t number, struct bpk_err *err)
+{
+	const struct moved *moved = arg;
+	struct bpk_merge_run run = {
+		.at = moved->table->at[number],
+		.size = print->size,
+		.offset = print->offset,
+		.number = number,
+		.hash = print->hash,
+		.copy = moved->copy,
+	};
+
+	if (take(moved->merge, &moved->merge->files[0], &run, err) != 0)
+		return -1;
+	bpk_merge_table_note(moved->table, number, &run);
+	return 0;
+}
+
+/*
+ * True if a chunk of a copy with a number of its own may be another one: whole chunks of the same
+ * sizes may have gone before it, as the size of the copy shows.
+ */
+static bool is_ambiguous(const struct moved *moved, const struct bpk_merge_print *print)
+{
+	const struct bpk_merge_table *table = moved->table;
+	const struct bpk_merge_file *file = table->file;
+	uint64_t shift = file->sizes[moved->copy] - file->size, n;
+
+	if (moved->merge->prints[moved->copy].count == table->count || shift == 0)
+		return false;
+	n = bpk_merge_table_find(table, print->offset - shift);
+	return n != BPK_UNKNOWN && n != print->number && bpk_merge_fits(table, n, print->size);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct bpk_merge_print *x = *(const struct bpk_merge_print *const *)a;
+	const struct bpk_merge_print *y = *(const struct bpk_merge_print *const *)b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Take a chunk that has a number of its own, if that has a place. */
+static int take_numbered(struct moved *moved, const struct bpk_merge_print *print,
+			 struct bpk_err *err)
+{
+	struct bpk_merge_table *table = moved->table;
+	uint64_t n = print->number, at;
+
+	if (n >= table->count || !bpk_merge_is_lost(table, n) ||
+	    !bpk_merge_fits(table, n, print->size) || is_ambiguous(moved, print))
+		return 0;
+	at = bpk_merge_table_place(table, n, print->size);
+	if (at == BPK_UNKNOWN)
+		return 0;
+	table->at[n] = at;
+	return lay(moved, print, n, err);
+}
+
+/* Take the chunks of a copy that tells their numbers; each tells the places of its neighbours. */
+static int take_sure(struct moved *moved, struct bpk_err *err)
+{
+	const struct bpk_merge_prints *list = &moved->merge->prints[moved->copy];
+	const struct bpk_merge_print **sorted = bpk_calloc(list->count + 1, sizeof *sorted, err);
+	int rc = sorted == NULL ? -1 : 0;
+
+	for (size_t i = 0; rc == 0 && i < list->count; i++)
+		sorted[i] = &list->all[i];
+	if (rc == 0)
+		qsort(sorted, list->count, sizeof *sorted, compare_numbers);
+	for (size_t i = 0; rc == 0 && i < list->count; i++)
+		rc = take_numbered(moved, sorted[i], err);
+	for (size_t i = list->count; rc == 0 && i-- > 0;)
+		rc = take_numbered(moved, sorted[i], err);
+	free(sorted);
+	return rc;
+}
+
+static int take_moved(struct bpk_merge *m, struct bpk_merge_table *table, bool sure,
+		      struct bpk_err *err)
+{
+	const struct bpk_merge_file *file = &m->files[0];
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		struct moved moved = { m, table, c };
+
+		if (m->dropped[c] || (sure && file->trust[c] != BPK_MERGE_SURE) ||
+		    (file->trust[c] != BPK_MERGE_LOOSE && is_still(m, c)))
+			continue;
+		if ((file->trust[c] == BPK_MERGE_SURE && take_sure(&moved, err) != 0) ||
+		    (!sure && bpk_merge_place_loose(m, c, table, lay, &moved, err) != 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Open the union as it is now; *reader is NULL if it does not open. For close_union. */
+static int open_union(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
+		      struct bpk_err *err)
 {
 	const struct bpk_read_options options = { .as_stored = true, .saves = true };
-	const struct bpk_reader_ops *ops = m->format->reader;
-	struct bpk_merge_view view;
-	void *reader = NULL;
-	int rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
 
-	if (rc != 0)
+	*reader = NULL;
+	if (bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err) != 0)
 		return -1;
-	if (ops->open(&view.place, &options, &reader, NULL) != 0)
-		reader = NULL;
-	for (size_t c = 0; rc == 0 && reader != NULL && c < m->ncopies; c++)
-		if (!m->dropped[c] && m->files[0].sizes[c] != m->files[0].size)
-			rc = take_copy(m, c, reader, err);
+	if (m->format->reader->open(&view->place, &options, reader, NULL) != 0)
+		*reader = NULL;
+	return 0;
+}
+
+static void close_union(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader)
+{
 	if (reader != NULL)
-		ops->close(reader);
-	bpk_merge_view_close(&view);
+		m->format->reader->close(reader);
+	bpk_merge_view_close(view);
+}
+
+/* Take the chunks of copies that have moved, into the places of an archive that opens. */
+static int take_others(struct bpk_merge *m, bool sure, struct bpk_err *err)
+{
+	struct bpk_merge_table table = { 0 };
+	struct bpk_merge_view view;
+	void *reader;
+	int rc = 0;
+
+	if (open_union(m, &view, &reader, err) != 0)
+		return -1;
+	if (reader != NULL)
+		rc = bpk_merge_table_begin(m, reader, &table, err);
+	if (rc == 0 && reader != NULL)
+		rc = take_moved(m, &table, sure, err);
+	bpk_merge_table_clear(&table);
+	close_union(m, &view, reader);
 	return rc;
+}
+
+/* ---- All ---- */
+
+/* True if a chunk that was found is not where the archive says, so bytes came or went before it. */
+static bool has_moved(const struct bpk_merge *m, const struct bpk_salvage *found, void *reader)
+{
+	struct bpk_where where = { 0 };
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+
+		if (saved->intact && saved->special == BPK_SPECIAL_NONE &&
+		    m->format->reader->locate(reader, saved->number, &where, NULL) == 0 &&
+		    where.packed_offset != saved->offset)
+			return true;
+	}
+	return false;
+}
+
+/* Of copies with certain numbers, note those whose chunks are not where the archive says. Their
+ * bytes are not used at other places. */
+static int note_moved(struct bpk_merge *m, struct bpk_err *err)
+{
+	struct bpk_merge_file *file = &m->files[0];
+	struct bpk_merge_view view;
+	void *reader;
+
+	if (open_union(m, &view, &reader, err) != 0)
+		return -1;
+	for (size_t c = 0; reader != NULL && c < m->ncopies; c++)
+		file->moved[c] = file->trust[c] == BPK_MERGE_SURE && !m->dropped[c] &&
+				 has_moved(m, &m->found[c], reader);
+	close_union(m, &view, reader);
+	for (size_t c = 0; file->moved[file->base] && c < m->ncopies; c++)
+		if (is_still(m, c) && file->trust[c] != BPK_MERGE_LOOSE)
+			file->base = c;
+	return 0;
+}
+
+/* Count the chunks without digests that no two copies agree in. */
+static void count_bare(struct bpk_merge *m)
+{
+	m->nbare = 0;
+	for (size_t f = 0; !m->proven && f < m->nfiles; f++) {
+		const struct bpk_merge_file *file = &m->files[f];
+
+		for (size_t i = 0; i < file->nruns; i++) {
+			const struct bpk_merge_run *run = &file->runs[i];
+			size_t votes = count_votes(m, file, run->at, run->hash);
+
+			for (size_t c = 0; m->names == NULL && c < m->ncopies; c++)
+				votes += !is_still(m, c) && file->trust[c] == BPK_MERGE_SURE &&
+					 bpk_merge_find_print(&m->prints[c], run->hash) != NULL;
+			m->nbare += run->disputed || votes < 2;
+		}
+	}
+}
+
+/* The bytes of a base that has no place are not used. */
+static void mask(struct bpk_merge *m)
+{
+	struct bpk_merge_file *file = &m->files[0];
+
+	file->masked = m->names == NULL &&
+		       (file->trust[file->base] == BPK_MERGE_LOOSE || file->moved[file->base]);
 }
 
 int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 {
-	bool is_file = m->names == NULL;
+	bool moves = m->names == NULL && m->is_open;
 
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (!m->dropped[c] && (!is_file || m->files[0].sizes[c] == m->files[0].size) &&
-		    take_copy(m, c, NULL, err) != 0)
+	if (m->nfiles == 0)
+		return 0;
+	if (moves && note_moved(m, err) != 0)
+		return -1;
+	for (int level = BPK_MERGE_SURE; level >= BPK_MERGE_LOOSE; level--) {
+		if (take_level(m, (enum bpk_merge_trust)level, err) != 0)
 			return -1;
-	return is_file && m->is_open ? take_others(m, err) : 0;
+		mask(m);
+		if (moves && level != BPK_MERGE_PLACED &&
+		    take_others(m, level == BPK_MERGE_SURE, err) != 0)
+			return -1;
+	}
+	count_bare(m);
+	return 0;
 }

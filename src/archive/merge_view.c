@@ -167,7 +167,8 @@ struct layers {
 	const struct bpk_merge_file *file;
 	struct bpk_source *copies[BPK_MERGE_MOST]; /* NULL: not used, or missing */
 	size_t base;
-	bool with_runs;
+	uint64_t size;
+	bool with_runs, with_parts;
 };
 
 /* Bytes of a copy, and zeros behind its end. */
@@ -181,6 +182,21 @@ static int read_copy(const struct layers *l, size_t copy, uint64_t offset, struc
 		return bpk_input_subject(&l->merge->copies[copy], err);
 	if (got < out.size)
 		memset(out.data + got, 0, out.size - got);
+	return 0;
+}
+
+/* Bytes of the base, and zeros where the copy is not trusted. */
+static int read_base(const struct layers *l, uint64_t offset, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	const struct bpk_merge_file *file = l->file;
+	uint64_t start = bpk_max_u64(file->low, offset);
+	uint64_t end = bpk_min_u64(file->high, offset + out.size);
+
+	if (read_copy(l, l->base, offset, out, err) != 0)
+		return -1;
+	if (l->with_runs && file->masked && start < end)
+		memset(out.data + (start - offset), 0, (size_t)(end - start));
 	return 0;
 }
 
@@ -207,30 +223,45 @@ static size_t find_run(const struct bpk_merge_file *file, uint64_t offset)
 	return i > 0 && offset - file->runs[i - 1].at < file->runs[i - 1].size ? i - 1 : i;
 }
 
-static int layers_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
-			  struct bpk_err *err)
+static int lay_runs(const struct layers *l, uint64_t offset, struct bpk_span out,
+		    struct bpk_err *err)
 {
-	const struct layers *l = arg;
 	const struct bpk_merge_file *file = l->file;
 
-	*got = 0;
-	if (offset >= file->size)
-		return 0;
-	out.size = (size_t)bpk_min_u64(out.size, file->size - offset);
-	if (read_copy(l, l->base, offset, out, err) != 0)
-		return -1;
-	for (size_t i = l->with_runs ? find_run(file, offset) : file->nruns;
+	for (size_t i = find_run(file, offset);
 	     i < file->nruns && file->runs[i].at < offset + out.size; i++)
 		if (lay(l, file->runs[i].copy, file->runs[i].at, file->runs[i].size,
 			file->runs[i].offset, offset, out, err) != 0)
 			return -1;
-	for (size_t i = 0; i < file->nparts; i++) {
-		const struct bpk_merge_part *part = &file->parts[i];
+	return 0;
+}
+
+static int lay_parts(const struct layers *l, uint64_t offset, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	for (size_t i = 0; i < l->file->nparts; i++) {
+		const struct bpk_merge_part *part = &l->file->parts[i];
 
 		if (lay(l, part->variants[part->chosen], part->at, part->size, part->at, offset,
 			out, err) != 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int layers_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			  struct bpk_err *err)
+{
+	const struct layers *l = arg;
+
+	*got = 0;
+	if (offset >= l->size)
+		return 0;
+	out.size = (size_t)bpk_min_u64(out.size, l->size - offset);
+	if (read_base(l, offset, out, err) != 0 ||
+	    (l->with_runs && lay_runs(l, offset, out, err) != 0) ||
+	    (l->with_parts && lay_parts(l, offset, out, err) != 0))
+		return -1;
 	*got = out.size;
 	return 0;
 }
@@ -250,7 +281,8 @@ static int open_copies(struct layers *l, struct bpk_err *err)
 	const struct bpk_merge_file *file = l->file;
 
 	used[l->base] = true;
-	for (size_t i = 0; i < file->nparts; i++) /* each may be chosen meanwhile */
+	for (size_t i = 0; l->with_parts && i < file->nparts;
+	     i++) /* each may be chosen meanwhile */
 		for (size_t v = 0; v < file->parts[i].nvariants; v++)
 			used[file->parts[i].variants[v]] = true;
 	for (size_t i = 0; l->with_runs && i < file->nruns; i++)
@@ -271,7 +303,8 @@ static int open_layers(const struct bpk_merge_view *view, const struct bpk_merge
 		.positional = true,
 	};
 	struct layers *l = bpk_calloc(1, sizeof *l, err);
-	bool is_base = view->whose == BPK_MERGE_UNION || file->sizes[view->whose] == BPK_UNKNOWN;
+	bool is_union = view->whose == BPK_MERGE_UNION;
+	bool is_base = is_union || file->sizes[view->whose] == BPK_UNKNOWN;
 
 	*source = NULL;
 	if (l == NULL)
@@ -280,9 +313,16 @@ static int open_layers(const struct bpk_merge_view *view, const struct bpk_merge
 		.merge = view->merge,
 		.file = file,
 		.base = is_base ? file->base : (size_t)view->whose,
-		.with_runs = view->whose == BPK_MERGE_UNION,
+		.size = file->size,
+		.with_runs = is_union,
+		.with_parts = true,
 	};
-	if (open_copies(l, err) == 0 && bpk_source_of(&ops, l, file->size, source, err) == 0)
+	if (is_union && view->merge->alone != BPK_MERGE_UNION) {
+		l->base = (size_t)view->merge->alone;
+		l->size = file->sizes[l->base];
+		l->with_runs = l->with_parts = false;
+	}
+	if (open_copies(l, err) == 0 && bpk_source_of(&ops, l, l->size, source, err) == 0)
 		return 0;
 	layers_close(l);
 	return -1;

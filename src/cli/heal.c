@@ -76,7 +76,7 @@ static int fail_lost(const struct bpk_shared *shared, const struct bpk_side *sid
 }
 
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
-			const char *path, bool *heals, struct bpk_err *err)
+			const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
@@ -85,9 +85,9 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return -1; /* the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return fail_lost(shared, side, path, plain.text, err);
-	*heals = bpk_side_is_as_then(side, path);
+	verdict->heals = bpk_side_is_as_then(side, path);
 	bpk_shell_word(path, word);
-	if (!*heals)
+	if (!verdict->heals)
 		return bpk_fail(err, BPK_REPAIRABLE,
 				"%s; the file was written since its parity was: bpk repair --apply "
 				"-o OUT %s writes the state of then into another file",
@@ -101,13 +101,13 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 /* No checksum fails, but nobody wrote the bytes that differ: chunks without checksums, or that
  * another read or write put into each other's place. */
 static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_side *side,
-			   const char *path, bool *heals, struct bpk_err *err)
+			   const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
 {
 	bpk_fail(err, BPK_CORRUPT,
 		 "%s: no checksum fails, but %" PRIu64 " of %" PRIu64
 		 " cells differ from its parity, and it was not written since",
 		 path, side->scan.bad, bpk_parity_cells(side->parity));
-	return judge_damage(shared, side, path, heals, err);
+	return judge_damage(shared, side, path, verdict, err);
 }
 
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
@@ -135,7 +135,8 @@ static int note_other_time(const struct bpk_shared *shared, const struct bpk_sid
 }
 
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
-		       const struct bpk_input *in, bool *heals, struct bpk_err *err)
+		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
+		       struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 	const char *path = in->path;
@@ -144,25 +145,28 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
-		return judge_unwritten(shared, side, path, heals, err);
+		return judge_unwritten(shared, side, path, verdict, err);
 	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
-	    side->drift.added > 0)
+	    side->drift.added > 0) {
+		verdict->parity = BPK_SIDE_STALE;
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
 			 " cells differ; bpk parity %s renews it",
 			 scan->bad, bpk_parity_cells(side->parity), word);
-	else if (scan->bad_parity > 0 || scan->bad_tables)
+	} else if (bpk_side_is_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "is whole, but its parity file is damaged in %" PRIu64
+			 "is whole, but its parity file %s is damaged in %" PRIu64
 			 " cells%s; bpk parity %s renews it",
-			 scan->bad_parity, scan->bad_tables ? " and a copy of its tables" : "",
-			 word);
-	else
+			 side->name, scan->bad_parity,
+			 scan->bad_tables ? " and a copy of its tables" : "", word);
+	} else {
 		return note_other_time(shared, side, path);
+	}
 	return bpk_err_subject(err, "%s", path);
 }
 
-/* A parity file that cannot be used is no damage of the archive. */
+/* A parity file that cannot be used is no damage of the archive. With its head its share is lost,
+ * which the user gives again. */
 static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 			  struct bpk_err *why, struct bpk_err *err)
 {
@@ -176,9 +180,9 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 	}
 	if (why->kind == BPK_CORRUPT) {
 		(void)bpk_parity_look(side->name, &there, &ours, NULL);
-		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s%s %s it", plain.text,
+		bpk_fail(why, BPK_REPAIRABLE, "%s; bpk parity %s%s%s %s", plain.text,
 			 ours ? "" : "--force ", bpk_shell_word(path, word),
-			 ours ? "renews" : "replaces");
+			 side->parity == NULL ? " P%" : "", ours ? "renews it" : "replaces it");
 	}
 	*err = *why;
 	return -1;
@@ -211,45 +215,7 @@ static int open_side(const struct bpk_shared *shared, struct bpk_side *side, con
 	return rc;
 }
 
-int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
-		   struct bpk_err *err)
-{
-	struct bpk_err why = { 0 };
-	struct bpk_side side;
-	bool there;
-
-	*heals = false;
-	if (bpk_program->team != NULL || !is_open(&in->place) || in->place.is_member ||
-	    bpk_place_pending(&in->place) ||
-	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
-	     !(in->place.is_directory && in->format == NULL)))
-		return rc;
-	if (open_side(shared, &side, in->path, &there, &why) != 0 ||
-	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = judge_unusable(rc, &side, in->path, &why, err);
-	else if (there && rc != 0)
-		rc = judge_damage(shared, &side, in->path, heals, err);
-	else if (there && !is_in_change(&in->place))
-		rc = judge_whole(shared, &side, in, heals, err);
-	bpk_side_clear(&side);
-	return rc;
-}
-
-/* ---- in place ---- */
-
-struct file_work {
-	struct bpk_edit *edit;
-	struct bpk_draft *draft;
-	struct bpk_healed *healed;
-};
-
-static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struct bpk_err *err)
-{
-	struct file_work *w = arg;
-
-	bpk_healed_add(w->healed, bytes);
-	return bpk_edit_write_at(w->edit, offset, bytes, err);
-}
+/* ---- a healing that is pending ---- */
 
 /* In place only with parity that the archive's owner made, or this user: in a folder that others
  * may write to, anybody can put a file beside an archive. */
@@ -282,6 +248,97 @@ static bool find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *si
 		*size += bad ? run : 0;
 	}
 	return *size > 0;
+}
+
+/* The next healing undoes that of a file that was interrupted, and begins again, unless another
+ * program has written to the file since: bytes that differ and were not saved are its own. */
+static bool is_file_healing(struct bpk_side *side, struct bpk_source *source)
+{
+	const struct timespec then = bpk_parity_time(side->parity);
+	uint64_t size;
+
+	if (!bpk_source_pending_keeps(source, &then) ||
+	    bpk_side_compare_source(side, source, NULL) != 0 || side->scan.lost > 0 ||
+	    !bpk_side_has_damage(side))
+		return false;
+	if (bpk_side_is_current(side, bpk_source_stat(source)))
+		return true;
+	for (uint64_t at = 0; find_bad(side, &at, &size); at += size)
+		if (!bpk_source_pending_saved(source, at, size))
+			return false;
+	return true;
+}
+
+/* The archive, read as before the pending change of a file, or as behind that of a directory, was
+ * verified with rc and err. Other changes than a healing are the caller's. */
+static int judge_pending(const struct bpk_input *in, int rc, struct bpk_heal_verdict *verdict,
+			 struct bpk_err *err)
+{
+	const struct bpk_err plain = *err;
+	const char *path = in->path;
+	char word[BPK_WORD_TEXT];
+	struct bpk_side side;
+	bool there, is_healing = false;
+
+	if (bpk_side_open(&side, path, &there, NULL) == 0 && there &&
+	    check_owner(&side, path, NULL) == 0)
+		is_healing = in->place.is_directory ? rc == 0 && bpk_heal_tree_is_whole(&side, path)
+						    : is_file_healing(&side, in->place.source);
+	bpk_side_clear(&side);
+	if (!is_healing)
+		return rc;
+	verdict->parity = BPK_SIDE_CURRENT;
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"%s%s a healing was interrupted and is pending; the next bpk verify --heal "
+			"%s continues it",
+			rc != 0 ? plain.text : path, rc != 0 ? ";" : ":",
+			bpk_shell_word(path, word));
+}
+
+/* ---- the verdict of all ---- */
+
+int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
+		   struct bpk_heal_verdict *verdict, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+	bool there;
+
+	*verdict = (struct bpk_heal_verdict){ .parity = BPK_SIDE_NONE };
+	if (bpk_program->team != NULL || !is_open(&in->place) || in->place.is_member ||
+	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
+	     !(in->place.is_directory && in->format == NULL)))
+		return rc;
+	if (bpk_place_pending(&in->place))
+		return judge_pending(in, rc, verdict, err);
+	if (open_side(shared, &side, in->path, &there, &why) != 0 ||
+	    (there && bpk_side_compare(&side, in->path, &why) != 0))
+		rc = judge_unusable(rc, &side, in->path, &why, err);
+	else if (there && rc != 0)
+		rc = judge_damage(shared, &side, in->path, verdict, err);
+	else if (there && !is_in_change(&in->place))
+		rc = judge_whole(shared, &side, in, verdict, err);
+	if (verdict->parity == BPK_SIDE_NONE &&
+	    (why.kind == BPK_CORRUPT || why.kind == BPK_REPAIRABLE || bpk_side_is_damaged(&side)))
+		verdict->parity = BPK_SIDE_DAMAGED;
+	bpk_side_clear(&side);
+	return rc;
+}
+
+/* ---- in place ---- */
+
+struct file_work {
+	struct bpk_edit *edit;
+	struct bpk_draft *draft;
+	struct bpk_healed *healed;
+};
+
+static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struct bpk_err *err)
+{
+	struct file_work *w = arg;
+
+	bpk_healed_add(w->healed, bytes);
+	return bpk_edit_write_at(w->edit, offset, bytes, err);
 }
 
 /* All bad cells are saved before the first is restored: after a kill, bytes that differ elsewhere
@@ -534,10 +591,10 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 			   struct bpk_err *err)
 {
 	const char *path = in->path;
-	bool heals;
+	struct bpk_heal_verdict verdict;
 
-	(void)bpk_heal_judge(shared, in, 0, &heals, err);
-	if (heals) {
+	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
+	if (verdict.heals) {
 		bpk_input_close(in);
 		return apply(shared, path, err);
 	}

@@ -8,14 +8,21 @@
 
 #include "cli/edit.h"
 
+/* What a comparison with the parity file has found. */
+struct bpk_heal_verdict {
+	bool heals; /* there is damage, and --heal restores it */
+	/* BPK_SIDE_DAMAGED, however much it restores still; BPK_SIDE_STALE, of another state by its
+	 * content; BPK_SIDE_CURRENT, a healing by it is pending; or BPK_SIDE_NONE: no such thing */
+	enum bpk_side_state parity;
+};
+
 /*
  * The archive at path, an input, was verified with rc and err: add to the verdict the one of its
- * parity file, if it has one. Damage that can be restored, a parity file that is damaged, and one
- * of another state of the archive are BPK_REPAIRABLE. *heals: there is damage, and --heal restores
- * it. Returns rc, or -1.
+ * parity file, if it has one. Damage that can be restored, a healing that is pending, a parity file
+ * that is damaged, and one of another state of the archive are BPK_REPAIRABLE. Returns rc, or -1.
  */
-int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc, bool *heals,
-		   struct bpk_err *err);
+int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
+		   struct bpk_heal_verdict *verdict, struct bpk_err *err);
 
 /* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
  * checksums that are hard to forge and the identity that it records. Parity that differs is of

@@ -163,8 +163,7 @@ int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_h
 	return rc;
 }
 
-/* Through the list of an interrupted healing the directory has the files of then. */
-static bool is_whole_through(const struct bpk_side *side, const char *path)
+bool bpk_heal_tree_is_whole(const struct bpk_side *side, const char *path)
 {
 	struct bpk_parity_files now;
 	bool same = bpk_side_list(path, &now, NULL) == 0 &&
@@ -179,7 +178,7 @@ int bpk_heal_tree_settle(const struct bpk_side *side, const char *path)
 	const struct bpk_edit_options options = { .sync = true, .owns = bpk_format_owns };
 	struct bpk_tree *tree;
 
-	if (!is_whole_through(side, path) || bpk_tree_open(path, &options, &tree, NULL) != 0)
+	if (!bpk_heal_tree_is_whole(side, path) || bpk_tree_open(path, &options, &tree, NULL) != 0)
 		return -1;
 	bpk_tree_close(tree);
 	return 0;

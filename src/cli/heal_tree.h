@@ -19,6 +19,10 @@ static inline void bpk_healed_add(struct bpk_healed *healed, struct bpk_view cel
 int bpk_heal_tree_in_place(struct bpk_side *side, const char *path, struct bpk_healed *healed,
 			   struct bpk_err *err);
 
+/* True if the directory at path, read through the list that an interrupted healing has left, has
+ * the files of then. */
+bool bpk_heal_tree_is_whole(const struct bpk_side *side, const char *path);
+
 /* Carry out the list of changes that an interrupted healing of the directory at path has left.
  * Returns -1 if it left none. */
 int bpk_heal_tree_settle(const struct bpk_side *side, const char *path);

@@ -120,15 +120,16 @@ static void print_whole(const struct bpk_salvage_job *job, bool applies)
 		       job->in.info->raw_size);
 }
 
-/* The content is the one whose identity the copies record, if they do. */
-static int compare_ident(const struct bpk_salvage_job *job, struct bpk_err *err)
+/* The content is the one whose identity the copies record; *proven: they do. */
+static int compare_ident(const struct bpk_salvage_job *job, bool *proven, struct bpk_err *err)
 {
 	const struct bpk_info *info = job->in.info;
 	struct bpk_shared shared = *job->shared;
 	struct bpk_input fresh = { .path = job->in.path, .format = job->format };
 	int rc;
 
-	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+	*proven = info->metadata.given && bpk_ident_is_named(info->metadata.text);
+	if (!*proven)
 		return 0;
 	shared.as_stored = shared.audits = false;
 	shared.quiet = true;
@@ -141,24 +142,75 @@ static int compare_ident(const struct bpk_salvage_job *job, struct bpk_err *err)
 	return rc;
 }
 
+/* Without checksums a chunk that unpacks may be damaged. */
+static int fail_bare(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	bpk_fail(err, BPK_CORRUPT,
+		 "%" PRIu64 " of %" PRIu64
+		 " chunks stand on no checksum: copies differ in them, or "
+		 "one copy alone has them",
+		 bpk_merge_bare(job->merge),
+		 job->is_whole ? job->in.info->chunks.count : job->found.nchunks);
+	return bpk_input_subject(&job->in, err);
+}
+
+/* True if checksums or a seal of the union were tested. */
+static bool has_digests(const struct bpk_info *info)
+{
+	return info->seal.sealed ||
+	       (info->chunks.checksum != NULL && info->chunks.checksum->size > 0);
+}
+
 /* Every byte of the union is accounted for, and every chunk is intact. */
 static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const char *doubt = bpk_merge_doubt(job->merge);
+	bool proven;
 
 	job->is_whole = true;
-	if (compare_ident(job, err) != 0)
+	if (compare_ident(job, &proven, err) != 0)
 		return -1;
+	proven = proven || has_digests(job->in.info);
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
 	if (doubt != NULL)
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
+	if (bpk_merge_bare(job->merge) > 0 && !proven)
+		return fail_bare(job, err);
 	if (!applies && bpk_merge_changes(job->merge))
 		return fail_copy(&job->in, err, BPK_REPAIRABLE,
 				 "is damaged, but the copies together have all of it; -o OUT "
 				 "writes that");
 	return 0;
+}
+
+/* Turn to the place that has become another one. */
+static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	bpk_input_close(&job->in);
+	job->in = (struct bpk_input){ .path = job->in.path, .format = job->format };
+	if (bpk_merge_place(job->merge, &job->in.place, err) != 0)
+		return -1;
+	/* its reader proves the order of chunks, as far as it opens */
+	return bpk_side_verify(job->shared, &job->in, &why) == 0 || !bpk_err_is_of_machine(&why)
+		       ? 0
+		       : bpk_fail_as(err, &why);
+}
+
+/* The union is not whole: save its chunks, or those of a copy that has all of them by itself. */
+static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	bool changed;
+
+	if (bpk_merge_fall_back(job->merge, &changed, err) != 0 ||
+	    (changed && start_again(job, err) != 0) || bpk_salvage_run(job, applies, err) != 0)
+		return -1;
+	return job->found.proven || job->proves_ident || bpk_merge_bare(job->merge) == 0
+		       ? 0
+		       : fail_bare(job, err);
 }
 
 static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
@@ -173,7 +225,7 @@ static int unite(struct merging *m, char *const *paths, size_t count, struct bpk
 		return give_whole(job, applies, err);
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
 		return bpk_fail_as(err, &why);
-	return bpk_salvage_run(job, applies, err);
+	return save_chunks(job, applies, err);
 }
 
 /* A verdict on copies that have changed meanwhile is none. */

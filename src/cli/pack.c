@@ -121,8 +121,7 @@ static const struct bpk_opt opt_seal = {
 		"checksums: sha256 by default then. With --checksum crc32 it costs next to "
 		"nothing, finds all damage that is an accident, and cannot be signed. verify "
 		"tests it and can print it; append, truncate, write and meta renew it. A "
-		"Bloscpack file in a pipe and a directory of the layout bcolz have none; a sealed "
-		"Bloscpack file refuses write.",
+		"Bloscpack file in a pipe and a directory of the layout bcolz have none.",
 };
 
 static const struct bpk_opt opt_identity = {

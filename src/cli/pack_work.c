@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/protect.h"
 #include "cli/record.h"
 #include "cli/renew.h"
 #include "cli/report.h"
@@ -317,8 +318,10 @@ static int find_target(struct bpk_pack *pack, const char **why, struct bpk_err *
 	return skips;
 }
 
-/* An archive that is up to date gets the parity that it lacks, or that is of another state. */
-static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *err)
+/* An archive that is up to date gets the parity that it lacks, or that is of another state or
+ * damaged. Of one with good parity nothing but that is read. *why: what was done, if that is more
+ * than nothing. */
+static int add_parity(const struct bpk_pack *pack, const char **why, struct bpk_err *err)
 {
 	const char *path = pack->transfer.target;
 	struct bpk_shared shared = pack->args->common.shared;
@@ -326,37 +329,29 @@ static int add_parity(const struct bpk_pack *pack, bool *added, struct bpk_err *
 	enum bpk_side_state state;
 	int rc;
 
-	*added = false;
-	if (pack->parity == 0)
+	if (pack->parity == 0 || path == NULL) /* an archive was found in its place */
 		return 0;
-	if (bpk_side_look(path, &state, err) != 0)
+	if (bpk_side_look_through(path, &state, err) != 0)
 		return bpk_err_subject(err, "%s", path);
 	if (state == BPK_SIDE_CURRENT)
 		return 0;
 	shared.judges = shared.as_stored = shared.audits = true;
-	/* damage would get parity, too */
 	rc = bpk_input_look(&in, path, NULL, err);
 	if (rc == 0)
-		rc = bpk_side_check_own(&in, "parity", err);
-	if (rc == 0)
-		rc = bpk_side_verify(&shared, &in, err);
+		rc = bpk_protect(&shared, &in, pack->parity, false, err);
 	bpk_input_close(&in);
 	if (rc == 0)
-		rc = bpk_side_need_whole(path, err);
-	if (rc == 0)
-		rc = bpk_renew_whole(&shared, path, pack->parity, err);
-	*added = rc == 0;
+		*why = state == BPK_SIDE_DAMAGED
+			       ? "its archive is up to date, and its damaged parity was made anew"
+			       : "its archive is up to date and got parity";
 	return rc;
 }
 
 static int skip(const struct bpk_pack *pack, const char *path, const char *why, struct bpk_err *err)
 {
-	bool added;
-
-	if (add_parity(pack, &added, err) != 0)
+	if (add_parity(pack, &why, err) != 0)
 		return -1;
-	bpk_tally_skipped(&pack->args->common.shared, path,
-			  added ? "its archive is up to date and got parity" : why);
+	bpk_tally_skipped(&pack->args->common.shared, path, why);
 	return 1;
 }
 

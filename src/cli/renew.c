@@ -305,7 +305,11 @@ static int share_of_old(const char *path, unsigned *share, struct bpk_err *err)
 int bpk_renew_whole(const struct bpk_shared *shared, const char *path, unsigned share,
 		    struct bpk_err *err)
 {
-	struct bpk_side_options options = { .share = share, .sync = !shared->no_sync };
+	struct bpk_side_options options = {
+		.share = share,
+		.force = shared->force,
+		.sync = !shared->no_sync,
+	};
 	struct stat found;
 	uint64_t size;
 	char *name;

@@ -439,9 +439,9 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job)
  * chunks can be searched for. */
 static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, struct bpk_err *err)
 {
-	bool heals;
+	struct bpk_heal_verdict verdict;
 
-	bpk_heal_judge(job->shared, &job->in, -1, &heals, damage);
+	bpk_heal_judge(job->shared, &job->in, -1, &verdict, damage);
 	if (damage->kind == BPK_CORRUPT && err->kind == BPK_UNSUPPORTED)
 		bpk_note(NULL, "%s", err->text);
 	else if (damage->kind != BPK_REPAIRABLE)
@@ -455,14 +455,14 @@ static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
 {
 	const struct bpk_input *in = &job->in;
 	struct bpk_err err = { 0 };
-	bool heals;
+	struct bpk_heal_verdict verdict;
 	int rc;
 
 	if (has_rest(in))
 		return false;
 	rc = bpk_verify_recorded(job->shared, in, false, &err);
 	if (!applies)
-		rc = bpk_heal_judge(job->shared, in, rc, &heals, &err);
+		rc = bpk_heal_judge(job->shared, in, rc, &verdict, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
 	return rc != 0;
@@ -508,11 +508,11 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool applies,
 static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	struct bpk_err way = *err;
-	bool heals;
+	struct bpk_heal_verdict verdict;
 
 	if (!applies || job->fill == BPK_FILL_NONE)
 		return false;
-	(void)bpk_heal_judge(job->shared, &job->in, -1, &heals, &way);
+	(void)bpk_heal_judge(job->shared, &job->in, -1, &verdict, &way);
 	if (way.kind != BPK_REPAIRABLE)
 		return false;
 	*err = way;

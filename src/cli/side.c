@@ -390,11 +390,20 @@ static int look_at_file(const struct bpk_side *side, const char *path, bool *sam
 	return 0;
 }
 
-int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+/* A part of the parity file is lost, by its own digests. */
+static int look_at_cells(struct bpk_side *side, bool *damaged, struct bpk_err *err)
+{
+	int rc = bpk_parity_compare(side->parity, NULL, &side->scan, err);
+
+	*damaged = bpk_side_is_damaged(side);
+	return rc;
+}
+
+static int look(const char *path, bool through, enum bpk_side_state *state, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
-	bool there = false, same = false, opened;
+	bool there = false, same = false, damaged = false, opened;
 	int rc = bpk_side_open(&side, path, &there, &why);
 
 	*state = BPK_SIDE_DAMAGED;
@@ -404,10 +413,22 @@ int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *
 	else if (rc == 0 && opened)
 		rc = bpk_parity_files(side.parity) != NULL ? look_at_files(&side, path, &same, err)
 							   : look_at_file(&side, path, &same, err);
-	if (rc == 0 && opened && there)
+	if (rc == 0 && opened && there && through)
+		rc = look_at_cells(&side, &damaged, err);
+	if (rc == 0 && opened && there && !damaged)
 		*state = same ? BPK_SIDE_CURRENT : BPK_SIDE_STALE;
 	bpk_side_clear(&side);
 	return rc;
+}
+
+int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+{
+	return look(path, false, state, err);
+}
+
+int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct bpk_err *err)
+{
+	return look(path, true, state, err);
 }
 
 void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
@@ -419,6 +440,47 @@ void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
 		bpk_fail(err, plain.kind,
 			 "%s; bpk verify %s shows whether its parity file restores it", plain.text,
 			 bpk_shell_word(in->path, word));
+}
+
+/* Repair reads an empty file or directory in its place as an archive that has lost all. */
+static void advise_gone(const char *path, const char *name, const struct bpk_parity *parity,
+			bool restores, struct bpk_err *err)
+{
+	bool is_directory = bpk_parity_files(parity) != NULL;
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	bpk_shell_word(path, word);
+	if (restores)
+		bpk_fail(err, plain.kind,
+			 "%s; its parity file %s is there and suffices: with an empty %s in the "
+			 "place of the archive, bpk repair --apply -o OUT %s restores it",
+			 plain.text, name, is_directory ? "directory" : "file", word);
+	else
+		bpk_fail(err, plain.kind,
+			 "%s; its parity file %s is there, for losses of %g%%: with a damaged copy "
+			 "in the place of the archive, bpk repair --apply -o OUT %s tries it",
+			 plain.text, name, (double)bpk_parity_share(parity) / BPK_PARITY_PERCENT,
+			 word);
+}
+
+void bpk_side_advise_gone(const char *path, struct bpk_err *err)
+{
+	struct bpk_parity_scan scan = { 0 };
+	struct bpk_parity *parity = NULL;
+	struct stat found;
+	char *name;
+
+	if (err->kind != BPK_FAILED || bpk_path_is_url(path) || strcmp(path, "-") == 0 ||
+	    lstat(path, &found) == 0 || !bpk_is_missing(errno))
+		return;
+	name = bpk_side_name(path, NULL);
+	if (name != NULL && bpk_parity_open(name, &parity, NULL) == 0 &&
+	    bpk_parity_compare(parity, NULL, &scan, NULL) == 0)
+		advise_gone(path, name, parity, scan.lost == 0, err);
+	bpk_parity_scan_clear(&scan);
+	bpk_parity_close(parity);
+	free(name);
 }
 
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive)
@@ -489,6 +551,11 @@ int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *er
 bool bpk_side_has_damage(const struct bpk_side *side)
 {
 	return side->scan.bad + side->drift.missing + side->drift.resized > 0;
+}
+
+bool bpk_side_is_damaged(const struct bpk_side *side)
+{
+	return side->scan.bad_parity > 0 || side->scan.bad_tables;
 }
 
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)

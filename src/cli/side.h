@@ -80,11 +80,18 @@ enum bpk_side_state {
 
 int bpk_side_look(const char *path, enum bpk_side_state *state, struct bpk_err *err);
 
+/* The same, and all of the parity file is read, but nothing of the archive: BPK_SIDE_DAMAGED also
+ * if a part of it is lost. */
+int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct bpk_err *err);
+
 /* Add it to the record as parity: null, "current", "stale" or "damaged". */
 void bpk_side_record(enum bpk_side_state state);
 
 /* If err is damage of an archive that has a parity file, name the command that compares them. */
 void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err);
+
+/* If err is that the archive at path is gone, and its parity file is there, name the next step. */
+void bpk_side_advise_gone(const char *path, struct bpk_err *err);
 
 /* True if a file with these times was not written since its parity file was made. */
 bool bpk_side_is_current(const struct bpk_side *side, const struct stat *archive);
@@ -96,9 +103,10 @@ int bpk_side_compare(struct bpk_side *side, const char *path, struct bpk_err *er
 int bpk_side_compare_source(struct bpk_side *side, struct bpk_source *source, struct bpk_err *err);
 int bpk_side_compare_dir(struct bpk_side *side, struct bpk_dir *dir, struct bpk_err *err);
 
-/* Results of a comparison: a part of the archive is lost or damaged; nothing was written to the
- * archive since its parity file was made, by its times. */
+/* Results of a comparison: a part of the archive is lost or damaged; of the parity file; nothing
+ * was written to the archive since its parity file was made, by its times. */
 bool bpk_side_has_damage(const struct bpk_side *side);
+bool bpk_side_is_damaged(const struct bpk_side *side);
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 

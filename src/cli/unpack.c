@@ -299,7 +299,7 @@ static int check_removal(const struct unpack_args *args, const struct bpk_input 
 			 struct bpk_err *err)
 {
 	char *side;
-	bool heals;
+	struct bpk_heal_verdict verdict;
 	int rc;
 
 	if (!args->shared.remove || bpk_share_assists() || strcmp(in->path, "-") == 0)
@@ -309,7 +309,7 @@ static int check_removal(const struct unpack_args *args, const struct bpk_input 
 		return -1;
 	rc = bpk_verify_recorded(&args->shared, in, true, err);
 	if (bpk_side_is(side))
-		rc = bpk_heal_judge(&args->shared, in, rc, &heals, err);
+		rc = bpk_heal_judge(&args->shared, in, rc, &verdict, err);
 	free(side);
 	return rc;
 }

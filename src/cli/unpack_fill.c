@@ -97,14 +97,14 @@ static int find_damage(struct detour *detour, struct bpk_damage *damage, struct 
 	struct bpk_input *in = transfer->in;
 	struct bpk_transfer to_nothing = { .shared = transfer->shared, .in = in };
 	struct bpk_flow flow = *detour->flow;
-	bool heals = false;
+	struct bpk_heal_verdict verdict;
 	int rc;
 
 	flow.damage = damage;
 	rc = bpk_transfer_run(&to_nothing, &flow, err);
 	detour->sum.raw_size = to_nothing.result.raw_size;
 	if (rc != 0)
-		rc = bpk_heal_judge(transfer->shared, in, rc, &heals, err);
+		rc = bpk_heal_judge(transfer->shared, in, rc, &verdict, err);
 	if (rc == 0 || err->kind != BPK_CORRUPT)
 		return rc;
 	if (damage->unlisted) {

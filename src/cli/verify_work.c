@@ -133,12 +133,17 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
 			 struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
+
 	if (parity == BPK_SIDE_CURRENT)
 		return 0;
-	bpk_fail(err, BPK_CORRUPT, "%s",
-		 parity == BPK_SIDE_NONE ? "has no parity"
-					 : "its parity is of another state, or damaged; bpk parity "
-					   "renews it");
+	if (parity == BPK_SIDE_NONE)
+		bpk_fail(err, BPK_CORRUPT, "has no parity");
+	else
+		bpk_fail(err, BPK_CORRUPT, "its parity %s; bpk parity %s renews it",
+			 parity == BPK_SIDE_STALE ? "is of another time of change"
+						  : "file is damaged",
+			 bpk_shell_word(in->path, word));
 	return bpk_input_subject(in, err);
 }
 
@@ -288,15 +293,17 @@ static int find_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 }
 
 /* The word for status 3, by the verdicts before and after parity was looked at. */
-static const char *find_word(const struct bpk_input *in, enum bpk_kind before, bool heals,
-			     enum bpk_side_state parity)
+static const char *find_word(const struct bpk_input *in, enum bpk_kind before,
+			     const struct bpk_heal_verdict *verdict)
 {
 	const struct bpk_reader_ops *ops = in->format != NULL ? in->format->reader : NULL;
 
-	if (heals)
+	if (verdict->heals)
 		return "healable";
+	if (verdict->parity == BPK_SIDE_CURRENT)
+		return "pending";
 	if (before == BPK_OK)
-		return parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
+		return verdict->parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
 	if (before != BPK_REPAIRABLE)
 		return "restorable";
 	return in->reader != NULL && ops->tail != NULL && ops->tail(in->reader, NULL) != 0
@@ -304,10 +311,11 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before, b
 		       : "sizes";
 }
 
-/* Note both for the record, and for --parity. A verdict that was found stays. */
+/* Note both for the record, and for --parity. A verdict that was found stays, but parity that is
+ * demanded and of no use is a failure like none at all. */
 static int note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct bpk_verify_found *found, enum bpk_kind before, bool heals, int rc,
-		       struct bpk_err *err)
+		       struct bpk_verify_found *found, enum bpk_kind before,
+		       const struct bpk_heal_verdict *verdict, int rc, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 
@@ -315,10 +323,13 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 		return bpk_fail_as(err, &why);
 	if (rc == 0 || err->kind != BPK_REPAIRABLE)
 		return rc;
-	found->repairable = find_word(in, before, heals, found->parity);
-	/* cells may be, though times and sizes fit */
-	if (before == BPK_OK && !heals && found->parity == BPK_SIDE_CURRENT)
-		found->parity = BPK_SIDE_DAMAGED;
+	found->repairable = find_word(in, before, verdict);
+	/* cells tell more than times and sizes */
+	if (!verdict->heals && verdict->parity != BPK_SIDE_NONE)
+		found->parity = verdict->parity;
+	if (args->parity && before == BPK_OK && !verdict->heals &&
+	    verdict->parity != BPK_SIDE_CURRENT)
+		err->kind = BPK_CORRUPT;
 	return rc;
 }
 
@@ -330,10 +341,10 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
 	enum bpk_kind before = rc == 0 ? BPK_OK : err->kind;
-	bool heals = false;
+	struct bpk_heal_verdict verdict;
 
-	rc = bpk_heal_judge(shared, transfer->in, rc, &heals, err);
-	rc = note_parity(args, transfer->in, found, before, heals, rc, err);
+	rc = bpk_heal_judge(shared, transfer->in, rc, &verdict, err);
+	rc = note_parity(args, transfer->in, found, before, &verdict, rc, err);
 	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
 		bpk_verify_note(remarks,
 				"parity is of another time of change; bpk parity renews it");
@@ -343,14 +354,17 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 
 		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
 	}
-	if (!heals || !shared->heal)
+	if (!verdict.heals || !shared->heal)
 		return rc;
 	*err = (struct bpk_err){ 0 };
 	if (bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0 ||
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
-	return find_parity(args, transfer->in, &found->parity, err);
+	rc = find_parity(args, transfer->in, &found->parity, err);
+	if (rc == 0 && verdict.parity == BPK_SIDE_DAMAGED)
+		found->parity = verdict.parity;
+	return rc;
 }
 
 /* Damage may leave nothing of an archive but the promise of its name. */
@@ -397,6 +411,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		bpk_verify_say_well(in);
 	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
+	if (rc != 0)
+		bpk_side_advise_gone(in->path, err);
 	if (shared->json)
 		bpk_verify_record(&transfer, &found, &remarks, err);
 	bpk_verify_count(args, in, is_archive(in, rc, err), rc == 0 ? NULL : err);

@@ -165,6 +165,12 @@ bool bpk_source_in_change(struct bpk_source *source);
  * through its journal. */
 bool bpk_source_pending(const struct bpk_source *source);
 
+/* True if that change keeps this time of the file (struct bpk_edit_kept), or has changed nothing;
+ * and if it has saved all of size bytes at offset, as far as the file had them. False for a slice
+ * or a join. Any thread. */
+bool bpk_source_pending_keeps(const struct bpk_source *source, const struct timespec *time);
+bool bpk_source_pending_saved(const struct bpk_source *source, uint64_t offset, uint64_t size);
+
 /* A line that says why a journal beside the file is ignored, or NULL. For files opened by
  * bpk_place_open, called by the thread that opened them, before other threads read. */
 const char *bpk_source_remark(const struct bpk_source *source);

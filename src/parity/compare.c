@@ -41,11 +41,20 @@ static int compare_piece(const struct bpk_parity *parity, const struct bpk_segme
 	return 0;
 }
 
+static void mark_all(const struct bpk_segment *s, struct bpk_parity_scan *scan)
+{
+	for (uint64_t number = 0; number < s->cells; number++)
+		mark(scan->data, s->first + number);
+	scan->bad += s->cells;
+}
+
 static int compare_cells(struct bpk_parity *parity, struct bpk_source *archive,
 			 const struct bpk_segment *s, uint8_t *room, struct bpk_parity_scan *scan,
 			 struct bpk_err *err)
 {
-	for (uint64_t at = 0; at < s->size; at += PIECE) {
+	if (archive == NULL)
+		mark_all(s, scan);
+	for (uint64_t at = 0; archive != NULL && at < s->size; at += PIECE) {
 		uint64_t offset = s->start + at;
 		size_t size = bpk_min_u64(PIECE, s->size - at);
 		uint64_t there = offset < scan->size ? scan->size - offset : 0;
@@ -99,7 +108,7 @@ int bpk_parity_compare(struct bpk_parity *parity, struct bpk_source *archive,
 	uint8_t *room = bpk_alloc(PIECE, err);
 	int rc = room == NULL ? -1 : 0;
 
-	*scan = (struct bpk_parity_scan){ .size = bpk_source_size(archive),
+	*scan = (struct bpk_parity_scan){ .size = archive != NULL ? bpk_source_size(archive) : 0,
 					  .bad_tables = parity->bad_tables };
 	scan->data = bpk_calloc(parity->cells / 8 + 1, 1, err);
 	scan->side = scan->data != NULL ? bpk_calloc(parity->side_cells / 8 + 1, 1, err) : NULL;

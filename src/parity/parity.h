@@ -100,7 +100,8 @@ struct bpk_parity_scan {
 	uint8_t *data, *side; /* a bit for each cell */
 };
 
-/* Compare all cells. Fails with BPK_FAILED or BPK_NO_MEMORY, and not for damage. */
+/* Compare all cells; archive: NULL if it is gone, and with it all of its cells. Fails with
+ * BPK_FAILED or BPK_NO_MEMORY, and not for damage. */
 int bpk_parity_compare(struct bpk_parity *parity, struct bpk_source *archive,
 		       struct bpk_parity_scan *scan, struct bpk_err *err);
 void bpk_parity_scan_clear(struct bpk_parity_scan *scan);

@@ -17,6 +17,9 @@ chunked x.blpd -F chunked -z 8K --superchunk-size 32K
 bcolz x.blpd -F chunked --layout bcolz -z 8K
 b2frame x.b2frame -z 8K
 b2sparse x.b2s -z 8K
+sealed x.blp -z 8K --seal
+sealeddir x.blpd -F chunked -z 8K --superchunk-size 32K --seal
+sealedframe x.b2frame -z 8K --seal
 unsealed x.b2s -z 8K --checksum none
 b2nd x.b2nd --dtype <u2 --shape 500,300 --chunk-shape 20,100 --block-shape 10,50
 b2nddir x.b2s --dtype <u2 --shape 500,300 --chunk-shape 20,100 --block-shape 10,50

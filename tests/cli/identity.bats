@@ -321,6 +321,12 @@ forge() {
     done
     quietly bpk unpack -o raw x.blp
     same raw b
+    # of an archive that is up to date, too
+    cp b x
+    touch -r x.blp x
+    refuses 2 'raw bytes 0:60000 are not those of the recorded identity; bpk parity --force x.blp keeps' \
+        bpk pack --update --parity 20 x
+    [ ! -e x.blp.bpp ]
     quietly bpk parity --force x.blp
     refuses 2 'not those of the recorded identity' bpk repair --apply -o out x.blp
     for format in "${formats[@]}"; do

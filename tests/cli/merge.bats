@@ -10,6 +10,9 @@ rounds() {
     "$python" "$tests/lib/merge.py" "$1" "$2" "$3" 0 "${BPK_MERGE_ROUNDS:-$default}"
 }
 
+# The offset of chunk $2 of an archive.
+offset_of() { bpk info -vv --json "$1" | "$python" -c "import json, sys; print(json.load(sys.stdin)['chunks'][$2]['offset'])"; }
+
 # Overwrite bytes of a file: name, offset, count.
 hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
@@ -202,4 +205,81 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
         quietly bpk repair --merge -o new.blpd $copies
         diff -r new.blpd good.blpd
     done
+}
+
+@test "a chunk has the place that is proven, not that of an equal one" {
+    need_python
+    local at
+    head -c 20000 /dev/zero >zeros
+    for copies in 1 2; do data noise 900 N && head -c 19100 zeros; done >A
+    data noise 4900 N
+    cat N zeros | head -c 20000 >>A
+    bpk pack -q --codec zstd --level 1 -t 1 --filter none -z 20000 -o good.blp A
+    # all chunks, and a byte of the header is missing
+    { head -c 70 good.blp && tail -c +72 good.blp; } >1.blp
+    # the whole file is rotated: chunk 0 lies where chunk 2 was
+    at=$(($(offset_of good.blp 2) + 3800))
+    { tail -c +$((at + 1)) good.blp && head -c $at good.blp; } >2.blp
+    for copies in '1.blp 2.blp' '2.blp 1.blp'; do
+        ends 0 bpk repair --merge -f -o new.blp $copies
+        bpk cat new.blp | same - A
+    done
+
+    # four equal chunks, and the fifth is lost in a copy; the other one is rotated inside of the fourth
+    for copies in 1 2 3 4; do head -c 7000 zeros; done >A
+    data noise 300 N
+    cat N zeros | head -c 7000 >>A
+    bpk pack -q -f --codec lz4 --level 1 -t 1 --filter none -z 7000 -o good.blp A
+    at=$(($(offset_of good.blp 4) + 26))
+    { head -c $at good.blp && printf 0123456789abcdef && tail -c +$((at + 1)) good.blp; } >1.blp
+    at=$(($(offset_of good.blp 3) + 10))
+    { tail -c +$((at + 1)) good.blp && head -c $at good.blp; } >2.blp
+    for copies in '1.blp 2.blp' '2.blp 1.blp'; do
+        rm -f new.blp
+        status=0
+        bpk repair --merge -o new.blp $copies >"$out" 2>"$err" || status=$?
+        [ $status -eq 2 ] || { bpk cat new.blp | same - A; }
+    done
+}
+
+@test "a chunk that no checksum proves, and one copy alone has, is called that" {
+    need_python
+    local suffix
+    data noise 35000 A
+    for suffix in blp b2frame; do
+        bpk pack -q -0 -t 1 -z 7000 --checksum none -o good.$suffix A
+        cp good.$suffix 1.$suffix
+        cp good.$suffix 2.$suffix
+        # it still unpacks; the other copy has lost it
+        hurt 1.$suffix 10000 4
+        head -c 4000 /dev/zero | dd of=2.$suffix bs=1 seek="$(offset_of good.$suffix 1)" conv=notrunc status=none
+        ends 2 bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix
+        says '[12] of 5 chunks stand on no checksum'
+        bpk verify new.$suffix
+        ends 2 bpk repair --merge 1.$suffix 2.$suffix
+        # two that agree outvote it, and the line is there still
+        ends 2 bpk repair --merge -f -o new.$suffix 1.$suffix good.$suffix good.$suffix
+        says '1 of 5 chunks stand on no checksum'
+        bpk cat new.$suffix | same - A
+        ends 0 bpk repair --merge -f -o new.$suffix good.$suffix 2.$suffix good.$suffix
+        same new.$suffix good.$suffix
+    done
+    # an identity proves them
+    bpk pack -q -f -0 -t 1 -z 7000 --checksum none --identity -o good.blp A
+    cp good.blp 1.blp
+    cp good.blp 2.blp
+    head -c 4000 /dev/zero | dd of=2.blp bs=1 seek="$(offset_of good.blp 1)" conv=notrunc status=none
+    quietly bpk repair --merge -f -o new.blp 1.blp 2.blp
+    same new.blp good.blp
+    hurt 1.blp 10000 4
+    ends 2 bpk repair --merge -f -o new2.blp 1.blp 2.blp
+    [ ! -e new2.blp ]
+}
+
+@test "rotated, cut and damaged copies of archives with equal chunks give no wrong byte" {
+    need_python
+    export BPK
+    local default=25
+    ! light || default=6
+    "$python" "$tests/lib/merge_moved.py" 0 "${BPK_MERGE_ROUNDS:-$default}"
 }

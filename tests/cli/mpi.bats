@@ -39,6 +39,18 @@ no_drafts() { [ -z "$(find . -name '.*bpk-*')" ] || die "drafts: $(find . -name 
 
 formats=(blp b2frame b2sparse chunked)
 
+@test "bpk-mpi makes the same seals" {
+    need_mpi
+    data records 3000000 a
+    for format in "${formats[@]}"; do
+        bpk pack -q --seal -F "$format" -z 256K a -o "ref.$format"
+        quietly ranks 3 pack --seal -F "$format" -z 256K a -o out
+        diff -r "ref.$format" out || die "$format"
+        bpk verify --print-root out >root
+        rm -rf out
+    done
+}
+
 @test "bpk-mpi packs and unpacks as bpk does, for any number of ranks and threads" {
     need_mpi
     data records 3000000 a

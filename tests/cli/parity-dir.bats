@@ -334,6 +334,8 @@ current() {
         for n in 1 2 5 13; do
             rm -rf a && cp -a damaged a
             strace -f -o /dev/null -e inject=$call:signal=KILL:when=$n "$BPK" verify --heal -q a 2>/dev/null || :
+            "$BPK" verify a 2>"$err" || [ $? -eq 3 ] || die "$(cat "$err")"
+            [ ! -s "$err" ] || says 'bpk verify --heal a'
             ends 0 bpk verify --heal a
             alike a good
         done

@@ -69,7 +69,7 @@ packed() {
     packed a.blp 1000
     echo mine >a.blp.bpp
     refuses 1 'a.blp.bpp: exists, and is no parity file; --force replaces it' bpk parity a.blp
-    refuses 3 'bpk parity --force a.blp replaces it' bpk verify a.blp
+    refuses 3 'bpk parity --force a.blp P% replaces it' bpk verify a.blp
     [ "$(cat a.blp.bpp)" = mine ]
     quietly bpk parity --force a.blp
     ln -s /dev/null b && mv b a.blp.bpp
@@ -180,7 +180,7 @@ protected() {
         rot a.blp.bpp $((100000 + RANDOM)) 3000
         ends 0 bpk verify --heal a.blp
         same a.blp good
-        refuses 3 'its parity file is damaged in [0-9]+ cells and a copy' bpk verify a.blp
+        refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells and a copy' bpk verify a.blp
         quietly bpk parity a.blp
         same a.blp.bpp good.bpp
     done
@@ -221,7 +221,7 @@ protected() {
 @test "an unusable parity file is no damage of the archive" {
     protected a.blp 100000
     head -c 300 a.blp.bpp >x && mv x a.blp.bpp
-    refuses 3 'a.blp.bpp: both copies .* bpk parity a.blp renews it' bpk verify a.blp
+    refuses 3 'a.blp.bpp: both copies .* bpk parity a.blp P% renews it' bpk verify a.blp
     rot a.blp 50000 1
     ends 2 bpk verify a.blp
     says 'both copies'
@@ -237,6 +237,25 @@ protected() {
     cp -p good a.blp
     quietly bpk repair --apply -o out a.blp
     [ ! -e out ]
+}
+
+@test "of an archive that is gone the parity file is named, and what it restores" {
+    data noise 60000 raw
+    for format in blp b2frame b2sparse chunked; do
+        name=a.$format
+        bpk pack -q -F $format --parity 20 -o $name raw
+        mv $name kept
+        refuses 1 "^bpk: $name: cannot open: .*; its parity file $name.bpp is there, for losses of 20%: with a damaged copy in the place of the archive, bpk repair --apply -o OUT $name tries it$" bpk verify $name
+        mv kept $name
+        bpk parity $name 100
+        mv $name kept
+        refuses 1 "its parity file $name.bpp is there and suffices: with an empty (file|directory) in the place of the archive, bpk repair --apply -o OUT $name restores it$" bpk verify $name
+        if [ -d kept ]; then mkdir $name; else : >$name; fi
+        ends 0 bpk repair --apply -o out $name
+        diff -r out kept
+        rm -rf out kept $name*
+    done
+    refuses 1 '^bpk: a.blp: cannot open: No such file or directory$' bpk verify a.blp
 }
 
 @test "walks pass parity files over, and name those without an archive" {
@@ -306,6 +325,8 @@ heal_until() {
             heal_until $action $n
             # and so is every other of the next ones
             [ $((n % 2)) = 0 ] || quietly "$nth" -n $((n * 7 % count + 1)) -a after "$BPK" verify --heal -q a.blp || :
+            "$BPK" verify a.blp 2>"$err" || [ $? -eq 3 ] || die "$(cat "$err")"
+            [ ! -s "$err" ] || says 'bpk verify --heal a.blp'
             ends 0 bpk verify --heal a.blp
             same a.blp good
             [ ! a.blp -nt good ] && [ ! a.blp -ot good ] || die "another time after $action $n"
@@ -334,9 +355,37 @@ heal_until() {
         heal_until after $n
         [ -e .a.blp.bpkj ]
         printf foreign | dd of=a.blp bs=1 seek=30100 conv=notrunc status=none
+        ends 2 bpk verify a.blp
+        ! grep 'a healing was interrupted' "$err"
         bpk $how a.blp >"$out" 2>&1 || :
         refuses 3 'written since its parity was' bpk verify --heal a.blp
         [ "$(tail -c +30101 a.blp | head -c 7)" = foreign ]
+    done
+}
+
+@test "verify --heal was killed: verify says so, and that the next one continues it" {
+    need_nth
+    need_python
+    data noise 60000 raw
+    for options in '--checksum crc32' '--seal --checksum none' '--checksum none'; do
+        for name in a.blp a.b2frame; do
+            # shellcheck disable=SC2086
+            bpk pack -q -f -0 -t 1 -z 8K $options --parity 20% -o $name raw
+            cp -p $name good
+            rot $name 30000 900
+            touch -r good $name
+            cp -p $name damaged
+            "$nth" -o calls "$BPK" verify --heal -q $name
+            cp -p damaged $name
+            n=$(grep -n pwrite64 calls | tail -n 1 | cut -d: -f1)
+            "$nth" -n $((n - 1)) -a after "$BPK" verify --heal -q $name || :
+            [ -e .$name.bpkj ]
+            refuses 3 "$name: .*a healing was interrupted and is pending; the next bpk verify --heal $name continues it$" bpk verify $name
+            bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 3 ]
+            [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "('pending', 'current', 3)" ] || die "$(cat line)"
+            ends 0 bpk verify --heal $name
+            same $name good
+        done
     done
 }
 
@@ -522,7 +571,7 @@ restores_unwritten() {
     cp -p "$1" bad
     refuses 3 "$1: no checksum fails, but 1 of [0-9]+ cells differ .* not written since; parity restores" \
         bpk verify "$1"
-    refuses 3 "$1: is damaged, .* bpk verify --heal $1 first; --force" bpk parity "$1"
+    refuses 3 "$1: is damaged, .* bpk verify --heal $1 first; bpk parity --force $1 keeps" bpk parity "$1"
     same "$1" bad
     ends 0 bpk repair --apply -f -o out "$1"
     same out good
@@ -728,10 +777,32 @@ END
         ends 0 pack -v --parity 100
         [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -ge 1 ] || die "$(cat "$err")"
         quietly bpk verify -r out
+        # damage of the parity file alone, and its loss
+        printf XXXXXXXX | dd of="$(ls -d out/a*.bpp)" bs=1 seek=3500 conv=notrunc status=none
+        ends 2 bpk verify -r --parity out
+        ends 0 pack -v --parity 100
+        [ "$(grep -c ': its archive is up to date, and its damaged parity was made anew, skipped$' "$err")" -eq 1 ] || die "$(cat "$err")"
+        quietly bpk verify -r --parity out
+        truncate -s 600 "$(ls -d out/a*.bpp)"
+        quietly pack -q --parity 100
+        quietly bpk verify -r --parity out
+        # what is no parity may be a file of the user
+        echo mine >"$(ls -d out/a*.bpp)"
+        refuses 1 'bpp: exists, and is no parity file; --force replaces it' pack -q --parity 100
+        quietly pack -q -f --parity 100
+        quietly bpk verify -r --parity out
         ends 0 pack -v --parity 100
         [ "$(grep -c ': its archive is up to date, skipped$' "$err")" -eq 2 ] || die "$(cat "$err")"
         rm -r out
     done
+}
+
+@test "pack -r --parity passes archives over that it finds, whatever their names" {
+    mkdir in
+    data records 3000 in/a
+    bpk pack -q -F blp -o in/b.dat in/a
+    quietly bpk pack -q -r --parity 20 -O out in
+    [ "$(cd out && ls)" = "$(printf 'a.blp\na.blp.bpp')" ]
 }
 
 @test "pack --update --parity gives damage no parity" {
@@ -766,14 +837,30 @@ END
         found $name "('stale', None, 0)"
         [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity renews it']" ]
         ends 2 bpk verify -r --parity $name
-        says "^bpk: $name: its parity is of another state, or damaged; bpk parity renews it$"
+        says "^bpk: $name: its parity is of another time of change; bpk parity $name renews it$"
         bpk parity $name
         quietly bpk verify --parity $name
         size=$(stat -c %s $name.bpp)
         printf XXXXXXXX | dd of=$name.bpp bs=1 seek=$((size / 2)) conv=notrunc status=none
         bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
         [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
+        refuses 2 "^bpk: $name: is whole, but its parity file $name.bpp is damaged in [0-9]+ cells; bpk parity $name renews it$" bpk verify --parity $name
+        bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 2 ]
+        [ "$(word)" = "('damaged', None, 2)" ] || die "$(cat line)"
+        # what it restores nonetheless is healed, and the demand not met
+        file=$(find $name -type f -size +4k | head -n 1)
+        touch -r "$file" time
+        printf XXXXXXXX | dd of="$file" bs=1 seek=3000 conv=notrunc status=none
+        touch -r time "$file"
+        refuses 3 'bpk verify --heal' bpk verify --parity $name
+        ends 2 bpk verify --parity --heal $name
+        says "^bpk: $name: its parity file is damaged; bpk parity $name renews it$"
+        truncate -s -3000 $name.bpp
+        refuses 2 "its parity file $name.bpp is damaged in" bpk verify --parity $name
+        : >$name.bpp
+        refuses 2 "^bpk: $name.bpp: .*; bpk parity --force $name P% replaces it$" bpk verify --parity $name
         echo XXXX >$name.bpp
+        refuses 2 "^bpk: $name.bpp: .*; bpk parity --force $name P% replaces it$" bpk verify --parity $name
         bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
         [ "$(word)" = "('damaged', 'parity-damaged', 3)" ] || die "$(cat line)"
         rm -r $name $name.bpp

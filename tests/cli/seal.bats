@@ -56,7 +56,20 @@ make_sealed() {
     refuses 64 '' bpk meta import s.blp taken
 }
 
-@test "append, truncate and meta renew the seal" {
+@test "the record of a seal has room for the chunks that the offsets have, and more make room for it" {
+    make_input 5000
+    bpk pack -z 1000 -o plain.blp in
+    bpk pack --seal --checksum crc32 -z 1000 --append-space 3 -o s.blp in
+    [ $(($(stat -c %s s.blp) - $(stat -c %s plain.blp))) -lt 700 ]
+    head -c 1000 in >more
+    for ((i = 1; i <= 70; i++)); do
+        bpk append -q --append-space 0 s.blp more
+        [ $((i % 8)) -gt 0 ] || quietly bpk verify --min-generation $((i + 1)) s.blp
+    done
+    [ "$(bpk cat s.blp | wc -c)" -eq 75000 ]
+}
+
+@test "append, truncate, write and meta renew the seal" {
     make_sealed
     n=1
     cp in all
@@ -89,11 +102,110 @@ make_sealed() {
     "$python" -c 'print("{\"long\":\"" + "".join(chr(33 + i * i * 7919 % 89).replace("\\", "x").replace("\"", "y") for i in range(9000)) + "\"}")' >long
     bpk meta import s.blp long
     renewed
-    cp s.blp before.blp
-    refuses 1 '' bpk write s.blp --at 5 m
-    same s.blp before.blp
+    dd if=m of=all bs=1 seek=5 conv=notrunc status=none
+    bpk write s.blp --at 5 m
+    renewed
     bpk convert s.blp other.blp
     [ "$(generation other.blp)" = null ]
+}
+
+# The record of s.x, but for its generation and root: the leaves alone decide it.
+leaves() {
+    "$python" -c 'import json, struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack_from("<I", data, 52)[0]
+text = data[64:64 + size]
+record = json.loads(zlib.decompress(text) if data[42] else text)["bpk_seal"]
+print(record["last"], record["peaks"])' "$1"
+}
+
+# OPTION... -- HOW AT SIZE: overwrite SIZE random bytes of s.x, which keeps its inode or not.
+write_part() {
+    local options=() inode
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    inode=$(stat -c %i s.x)
+    head -c "$4" /dev/urandom >part
+    dd if=part of=all bs=1 seek="$3" conv=notrunc status=none
+    bpk write "${options[@]}" s.x --at "$3" part
+    [ "$2" = "$([ "$(stat -c %i s.x)" = "$inode" ] && echo in-place || echo new-file)" ] || die "not $*"
+    renewed
+}
+
+@test "write renews the seal of a Bloscpack file, in place and in a new file" {
+    make_input 80777
+    { head -c 20000 /dev/zero; tail -c 60777 in; } >mixed
+    for option in "" "--no-offsets" "--checksum none" "--checksum crc32 --append-space 0" "--checksum sha512"; do
+        bpk pack -f -F blp --seal $option --metadata m -t 1 -z 2000 --codec lz4 -o s.x mixed
+        cp mixed all
+        n=1
+        write_part -- in-place 20000 1
+        write_part -- in-place 41999 2
+        write_part -T 3 -- in-place 45000 17001
+        write_part -- in-place 80700 77
+        write_part -- new-file 3 1500
+        write_part -- new-file 15000 30000
+        write_part --journal-limit 4100 -- new-file 60000 4000
+        write_part --copy -- new-file 60000 4000
+        bpk write s.x --at 5 /dev/null
+        [ "$(generation s.x)" = $n ]
+        bpk write --at -3 s.x <<<ab
+        printf 'ab\n' | dd of=all bs=1 seek=80774 conv=notrunc status=none
+        renewed
+        head -c 3 all | bpk write --at 0 s.x
+        renewed
+        if "$python" -c 'import blosc' 2>/dev/null; then reader compare s.x all; fi
+        [ -z "${BPK_BLOSCPACK:-}" ] || bloscpack compare s.x all
+    done
+}
+
+@test "after write, the seal has the leaves of an archive that was packed so" {
+    make_input 20777
+    for checksum in crc32 sha256 none; do
+        bpk pack -f -F blp --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o s.x in
+        cp in all
+        n=1
+        for at in 0 6000 20000; do
+            write_part -- in-place $at 777
+        done
+        bpk pack -f --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o fresh.blp all
+        [ "$(leaves s.x)" = "$(leaves fresh.blp)" ] || die "$(leaves s.x)" "$(leaves fresh.blp)"
+        [ "$(root s.x)" != "$(root fresh.blp)" ]
+    done
+}
+
+@test "write leaves a file alone whose chunks are not the sealed ones" {
+    for checksum in crc32 sha256 none; do
+        make_sealed -f --checksum $checksum
+        for kind in swap copy; do
+            rm -rf f
+            "$python" "$tests/lib/seal_break.py" $kind 0 2 s.blp f
+            cp -r f kept
+            for at in 0 39999 80700; do
+                for option in "" --copy "--journal-limit 1"; do
+                    refuses 2 'the chunks are not those that were sealed' bpk write $option f/0 --at $at m
+                    refuses 2 'the chunks are not those that were sealed' bpk write $option f/1 --at $at m
+                done
+            done
+            diff -r f kept
+            rm -r kept
+        done
+    done
+    make_sealed -f
+    # a chunk that fails its own digest keeps it, and is found by it
+    printf X | dd of=s.blp bs=1 seek=60000 conv=notrunc status=none
+    bpk write s.blp --at 3 m
+    refuses 2 'chunk 2[0-9]' bpk verify s.blp
+}
+
+@test "write removes an identity under the seal, which it renews" {
+    for option in "" --copy "--journal-limit 1"; do
+        make_sealed -f --identity
+        "$BPK" write $option s.blp --at 4000 m 2>said
+        grep -q identity said
+        [ "$(generation s.blp)" = 2 ]
+        quietly bpk verify s.blp
+        refuses 2 'records no identity' bpk verify --identity s.blp
+    done
 }
 
 @test "an array's shape follows its rows under the seal" {
@@ -111,6 +223,7 @@ make_sealed() {
 @test "manipulations that keep every digest are found" {
     for checksum in crc32 sha256; do
         make_sealed -f --checksum $checksum
+        [ $checksum = crc32 ] || bpk write s.blp --at 4000 m
         for kind in swap copy kind kind-none header cut behind record mark field metadata typesize; do
             all_found seal_break.py $kind s.blp
         done
@@ -167,7 +280,7 @@ else:
 open(a, "wb").write(data)' "$@"
 }
 
-@test "append and truncate do not seal a last chunk anew that is not the sealed one" {
+@test "append, truncate and write do not seal a last chunk anew that is not the sealed one" {
     make_input 6777
     (head -c 6000 in; head -c 777 /dev/urandom) >other
     for format in blp chunked b2frame b2sparse; do
@@ -179,6 +292,7 @@ open(a, "wb").write(data)' "$@"
             refuses 2 '' bpk verify s.x
             ends 2 bpk append s.x m
             ends 2 bpk truncate s.x --bytes 6500
+            [ "$option" = --identity ] || ends 2 bpk write s.x --at 3 m
             refuses 2 '' bpk verify s.x
         done
     done

@@ -232,6 +232,8 @@ static const struct deed {
 	{ "truncate", "truncate @ --bytes 9000", NULL, NULL, true, false, false },
 	{ "truncate behind a chunk", "truncate @ --bytes 8192", NULL, NULL, true, false, false },
 	{ "write", "write -T 1 --at 16 @ patch", NULL, NULL, true, false, false },
+	{ "write above the journal's limit", "write -T 1 --journal-limit 1 --at 16 @ patch", NULL,
+	  NULL, true, false, false },
 	{ "meta set", "meta set @ k=1", NULL, NULL, false, false, false },
 	{ "meta import", "meta import @ big", NULL, NULL, false, false, false },
 	{ "meta set behind a sector", "meta set @ " IN_HEADER "=43", NULL, NULL, false, false,
@@ -471,16 +473,14 @@ static bool has_long_header(const char *setup)
 	return strstr(setup, "long-header") != NULL;
 }
 
-/* True if a sealed archive does not take the deed, or says more than others: a sealed Bloscpack
- * file is not written to, its metadata are an object, and conversions tell that they leave the seal
- * out. */
+/* True if a sealed archive does not take the deed, or says more than others: the metadata of a
+ * Bloscpack file are an object then, and conversions tell that they leave the seal out. */
 static bool refuses_sealed(const struct form *form, const struct deed *deed)
 {
 	bool is_blp = strcmp(form->archive, "x.blp") == 0;
 
 	return strstr(form->setup, "--seal") != NULL &&
-	       ((is_blp && (strncmp(deed->args, "write", 5) == 0 ||
-			    strncmp(deed->args, "meta import", 11) == 0)) ||
+	       ((is_blp && strncmp(deed->args, "meta import", 11) == 0) ||
 		strncmp(deed->args, "convert", 7) == 0);
 }
 
@@ -524,6 +524,8 @@ static bool suits(const struct form *form, const struct deed *deed)
 		return false;
 	if (refuses_sealed(form, deed) || loses_identity(form, deed))
 		return false;
+	if (strstr(deed->args, "--journal-limit") != NULL && strncmp(form->name, "blp", 3) != 0)
+		return false; /* others have no journal, or none for chunks */
 	if (strstr(deed->args, " 8192") != NULL && strncmp(form->name, "b2nd", 4) == 0)
 		return false; /* it is cut at rows, of 200 bytes */
 	return strncmp(deed->args, "meta", 4) != 0 ||

@@ -91,6 +91,11 @@ class Copy:
         name, start, end = span
         return name not in self.gone and (name not in self.marks or self.marks[name].is_whole(start, end))
 
+    def is_cut(self):
+        """The only file has lost its end."""
+        b = self.marks.get("")
+        return b is not None and any(end == len(b.data) and instead is not None for _, end, instead in b.marks)
+
     def marks_of(self, name):
         if name in self.gone:
             return [(0, max(1, len(self.files[name])))]
@@ -125,7 +130,9 @@ def holes(copies, files, spans):
 
 
 def is_solvable(copies, files, spans):
-    """In every part outside of the chunks in which copies differ, one of them is intact."""
+    """In every part outside of the chunks in which copies differ, one of them is intact, and one has its end."""
+    if "" in files and all(copy.is_cut() for copy in copies):
+        return False
     for name in files:
         inner = [s[1:] for s in spans if s is not None and s[0] == name]
         hurt = []
@@ -170,11 +177,17 @@ def main():
             # header is damaged may be the one before an append
             count[2] += 1
             continue
+        if made.returncode == 2 and "stand on no checksum" in said and not digests:
+            # a chunk that one copy alone has may be damaged, and unpack
+            count[2] += 1
+            continue
         count[0 if solvable and not lost else 1 if solvable else 2] += 1
         if solvable and not lost:
             if made.returncode != 0 or run("verify", out).returncode != 0 or run("cat", out).stdout != raw:
                 sys.exit(said + "not merged")
-            if load(out) != files and "nothing proves" not in said and not holes(copies, files, spans):
+            # padding may differ in a copy that verify calls intact
+            bare = holes(copies, files, spans) or any(run("verify", name).returncode == 0 for name in names)
+            if load(out) != files and "nothing proves" not in said and not bare:
                 sys.exit(said + "other bytes")
             continue
         if lost and solvable and os.path.exists(out):

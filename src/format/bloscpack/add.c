@@ -186,33 +186,6 @@ static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err
 	return 0;
 }
 
-/* Make the tree of the kept chunks. An append keeps all but the last, whose bytes are packed once
- * more; other cuts read the file. */
-static int cut_tree(struct bpk_bloscpack_editor *e, struct bpk_err *err)
-{
-	struct bpk_bloscpack_reader *r = e->reader;
-	struct bpk_bloscpack_added *added = &e->added;
-
-	if (!r->seal.marked)
-		return 0;
-	added->tree = *r->seal.tree; /* tested at open */
-	if (added->cut == e->header.nchunks)
-		return 0;
-	added->tree.has_last = false;
-	if (added->cut + 1 == e->header.nchunks)
-		return bpk_bloscpack_seal_last(r, err);
-	return bpk_bloscpack_seal_walk(r, added->cut, &added->tree, err);
-}
-
-int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_seal_tree *tree,
-			   struct bpk_err *err)
-{
-	*tree = bpk_bloscpack_is_adding(e) ? e->added.tree : *e->reader->seal.tree;
-	if (tree->has_last)
-		return 0;
-	return bpk_bloscpack_seal_walk(e->reader, e->added.cut, tree, err);
-}
-
 int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err *err)
 {
 	struct bpk_bloscpack_added *added = &e->added;
@@ -225,7 +198,7 @@ int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct b
 	added->position = added->base;
 	added->chunk_size = cut == 0 ? e->info.chunks.size : e->header.chunk_size;
 	bpk_bloscpack_batch_start(&added->batch, cut);
-	return cut_tree(e, err);
+	return bpk_seal_growth_cut(&e->seal, cut, err);
 }
 
 /* ---- Chunks ---- */
@@ -259,9 +232,7 @@ int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parc
 	added->nchunks++;
 	added->raw_size += parcel->raw_size;
 	added->last_raw = parcel->raw_size;
-	return e->reader->seal.marked
-		       ? bpk_seal_tree_put(&added->tree, e->header.checksum, parcel, true, err)
-		       : 0;
+	return bpk_bloscpack_reseal_note(e, parcel, err);
 }
 
 /* True if bytes that a kill leaves behind the end are no damage: then they need no journal. */

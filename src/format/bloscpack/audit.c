@@ -241,7 +241,7 @@ static int audit_tree(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 
 	if (bpk_seal_leaves_judge(r->leaves, r->header.nchunks, r->seal.tree, &whole, err) != 0)
 		return -1;
-	return whole ? 0 : bpk_bloscpack_seal_walk(r, BPK_UNKNOWN, NULL, err);
+	return whole ? 0 : bpk_bloscpack_seal_walk(r, err);
 }
 
 /* A sealed archive ends with its last chunk; a writer at work has begun behind it. */

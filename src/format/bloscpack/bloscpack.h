@@ -117,10 +117,10 @@ void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 /* Make the text and the whole section from info's metadata, its array, unless the metadata record
  * one, and its list of chunk sizes: zlib unless that is larger, room for ten times the part before
  * the list, adler32 unless info names another checksum ("Defaults of the blpk tool"). Both are
- * empty if there is nothing to record. For a seal the section has the mark, and room for the
- * record. Fails with BPK_USAGE if the metadata claim an array and contradict themselves, or have a
+ * empty if there is nothing to record. With seal_room (0: no seal) the section has the mark,
+ * and that much room for the record. Fails with BPK_USAGE if the metadata claim an array and contradict themselves, or have a
  * member of the record's name. */
-int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *text,
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, size_t seal_room, struct bpk_buf *text,
 				struct bpk_buf *out, struct bpk_err *err);
 
 /* Fill checksum, stored_size and room from the header of an intact section. */

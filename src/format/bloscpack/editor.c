@@ -20,6 +20,7 @@ static int open_reader(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (bpk_bloscpack_reader_ops.open(&e->place, &options, &reader, err) != 0)
 		return -1;
 	e->reader = reader;
+	bpk_bloscpack_reseal_begin(e);
 	return 0;
 }
 
@@ -93,6 +94,7 @@ static void forget_change(struct bpk_bloscpack_editor *e)
 	bpk_buf_clear(&e->patches.list);
 	bpk_buf_clear(&e->patches.bytes);
 	bpk_buf_clear(&e->metadata.text);
+	bpk_seal_growth_clear(&e->seal);
 	e->patches.count = 0;
 	e->metadata.set = false;
 	e->mode = BPK_BLOSCPACK_AT_REST;
@@ -216,7 +218,8 @@ static int put_rewriting(struct bpk_bloscpack_editor *e, const struct bpk_parcel
 		return -1;
 	if (bpk_bloscpack_rewrite_put(e, parcel, err) != 0)
 		return -1;
-	return e->rewrite.adding ? bpk_bloscpack_add_note(e, parcel, 0, err) : 0;
+	return e->rewrite.adding ? bpk_bloscpack_add_note(e, parcel, 0, err)
+				 : bpk_bloscpack_reseal_note(e, parcel, err);
 }
 
 /* Of a chunk's header. Source: Blosc chunk format, "Header". */
@@ -230,9 +233,6 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 
 	if (parcel->packed.size < size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", parcel->number);
-	if (e->mode == BPK_BLOSCPACK_AT_REST && e->reader->seal.marked)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"is sealed: chunks can be appended and cut off, not overwritten");
 	if (e->mode == BPK_BLOSCPACK_AT_REST)
 		e->mode = BPK_BLOSCPACK_PATCHING;
 	if (bpk_bloscpack_is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
@@ -274,19 +274,27 @@ static int make_metadata(struct bpk_bloscpack_editor *e, const struct bpk_bloscp
 	struct bpk_buf plain = { 0 };
 	int rc = bpk_bloscpack_text_make(e, &plain, err);
 
-	if (rc != 0 || !e->reader->seal.marked) {
+	if (rc != 0 || e->seal.generation == 0) {
 		*text = plain;
 		return rc;
 	}
 	memcpy(bytes, e->reader->head, sizeof bytes);
 	if (e->mode == BPK_BLOSCPACK_ADDING)
 		bpk_bloscpack_header_write(header, bytes);
-	rc = bpk_bloscpack_add_tree(e, &tree, err);
+	rc = bpk_seal_growth_tree(&e->seal, &tree, err);
 	if (rc == 0)
-		rc = bpk_bloscpack_seal_join(bpk_buf_view(&plain), bytes,
-					     e->reader->seal.generation + 1, &tree, text, err);
+		rc = bpk_bloscpack_seal_join(bpk_buf_view(&plain), bytes, e->seal.generation, &tree,
+					     text, err);
 	bpk_buf_clear(&plain);
 	return rc;
+}
+
+/* What the journal may still save beside the chunks that patches replace. */
+static uint64_t journal_left(const struct bpk_bloscpack_editor *e)
+{
+	uint64_t limit = e->options.journal_limit;
+
+	return limit - bpk_min_u64(limit, e->patches.bytes.size);
 }
 
 /* Overwrite the metadata; *fit tells whether they fit. */
@@ -312,7 +320,7 @@ static int write_metadata(struct bpk_bloscpack_editor *e, const struct bpk_blosc
 	    bpk_bloscpack_metadata_refit(m, bpk_buf_view(&text), &front, digest, &fits, err) != 0)
 		goto out;
 	rc = 0;
-	if (!fits || !e->in_place || front.size > e->options.journal_limit)
+	if (!fits || !e->in_place || front.size > journal_left(e))
 		goto out;
 	*fit = BPK_BLOSCPACK_FITS;
 	rc = bpk_edit_write_at(e->edit, at, bpk_buf_view(&front), err);

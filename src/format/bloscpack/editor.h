@@ -7,6 +7,7 @@
  *   shape.c    an array's shape in the metadata, which follows the number of its rows
  *   text.c     the text of the new metadata, including the list of chunk sizes
  *   survey.c   the committed content
+ *   reseal.c   the seal, continued from that of the committed content
  *   editor.c   opens, chooses between these parts, sets metadata and commits
  */
 #ifndef BPK_FORMAT_BLOSCPACK_EDITOR_H
@@ -32,7 +33,6 @@ struct bpk_bloscpack_added {
 	uint64_t last_raw;                /* of the chunk before the next one */
 	uint64_t chunk_size;              /* of all but the last; unknown: any */
 	unsigned typesize;                /* of the archive's first chunk, if it was put; or 0 */
-	struct bpk_seal_tree tree;        /* of a sealed archive: kept and added chunks */
 	bool entries_written;             /* some spare entries were written */
 	struct bpk_bloscpack_batch batch; /* entries that are not in the file yet */
 };
@@ -92,6 +92,7 @@ struct bpk_bloscpack_editor {
 	struct bpk_bloscpack_added added;
 	struct bpk_bloscpack_patches patches;
 	struct bpk_bloscpack_rewrite rewrite;
+	struct bpk_seal_growth seal; /* of kept and put chunks */
 };
 
 /* Whether a step was possible in place, or needs a rewrite. */
@@ -105,6 +106,16 @@ int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 /* Set info from them. */
 void bpk_bloscpack_survey_info(struct bpk_bloscpack_editor *e);
 
+/* ---- The seal ---- */
+
+/* Continue the seal of the reader; start tests it. */
+void bpk_bloscpack_reseal_begin(struct bpk_bloscpack_editor *e);
+
+/* Note the leaf of a chunk that was put, as it will be stored. Before the first that replaces
+ * another, all chunks are compared with the seal. Fails with BPK_CORRUPT then. */
+int bpk_bloscpack_reseal_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			      struct bpk_err *err);
+
 /* ---- Adding ---- */
 
 int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t nchunks, struct bpk_err *err);
@@ -116,10 +127,6 @@ int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct b
 /* Count parcel as added; it takes size bytes of the file. */
 int bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			   size_t size, struct bpk_err *err);
-
-/* The tree of all chunks after the change, which adds or does not. */
-int bpk_bloscpack_add_tree(struct bpk_bloscpack_editor *e, struct bpk_seal_tree *tree,
-			   struct bpk_err *err);
 
 int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			  enum bpk_bloscpack_fit *fit, struct bpk_err *err);

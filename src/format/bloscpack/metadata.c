@@ -418,12 +418,12 @@ static int make_text(const struct bpk_info *info, struct bpk_buf *text, size_t *
 	return rc;
 }
 
-int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *text,
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, size_t seal_room, struct bpk_buf *text,
 				struct bpk_buf *out, struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = info->metadata.checksum;
 	struct bpk_view empty = bpk_view((const uint8_t *)"{}", 2);
-	size_t users, extra;
+	size_t users = 0, extra;
 
 	out->size = text->size = 0;
 	if (checksum == NULL)
@@ -431,12 +431,12 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *tex
 	if (make_text(info, text, &users, err) != 0)
 		return -1;
 	extra = bpk_min_size((DEFAULT_ROOM - 1) * users, MOST_EXTRA_ROOM);
-	if (!info->seal.sealed)
+	if (seal_room == 0)
 		return text->size == 0
 			       ? 0
 			       : make_section(checksum, bpk_buf_view(text), extra, out, err);
-	if (make_section(checksum, text->size > 0 ? bpk_buf_view(text) : empty,
-			 extra + BPK_BLOSCPACK_SEAL_ROOM, out, err) != 0)
+	if (make_section(checksum, text->size > 0 ? bpk_buf_view(text) : empty, extra + seal_room,
+			 out, err) != 0)
 		return -1;
 	memcpy(out->data + BPK_BLOSCPACK_SEAL_MARK, bpk_bloscpack_seal_mark,
 	       BPK_BLOSCPACK_SEAL_MARK_SIZE);

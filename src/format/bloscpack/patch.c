@@ -65,7 +65,9 @@ int bpk_bloscpack_patch_put(struct bpk_bloscpack_editor *e, const struct bpk_par
 			    enum bpk_bloscpack_fit *fit, struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = e->header.checksum;
-	struct bpk_parcel padded = { .number = parcel->number, .packed_size = parcel->packed_size };
+	struct bpk_parcel padded = { .number = parcel->number,
+				     .raw_size = parcel->raw_size,
+				     .packed_size = parcel->packed_size };
 	uint64_t staged = e->patches.bytes.size;
 	struct bpk_where where;
 	size_t size;
@@ -91,7 +93,8 @@ int bpk_bloscpack_patch_put(struct bpk_bloscpack_editor *e, const struct bpk_par
 		goto out;
 	}
 	*fit = BPK_BLOSCPACK_FITS;
-	if (bpk_parcel_seal(checksum, &padded, err) == 0)
+	if (bpk_parcel_seal(checksum, &padded, err) == 0 &&
+	    bpk_bloscpack_reseal_note(e, &padded, err) == 0)
 		rc = stage(&e->patches, &padded, where.packed_offset, err);
 out:
 	bpk_buf_clear(&padded.packed);

@@ -87,7 +87,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_bloscpack_text_sizes(e, &sizes, err);
 	info.chunks.runs = &sizes;
-	info.seal.generation++; /* no seal: ignored */
+	info.seal.generation = e->seal.generation; /* no seal: ignored */
 	info.raw_size = info.chunks.count = info.chunks.last_size = BPK_UNKNOWN;
 	if (adding && added->typesize > 0)
 		info.chunks.typesize = added->typesize;
@@ -256,7 +256,7 @@ static int reseal(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_seal_tree tree;
 	struct bpk_buf text = { 0 };
-	int rc = bpk_bloscpack_add_tree(e, &tree, err);
+	int rc = bpk_seal_growth_tree(&e->seal, &tree, err);
 
 	if (rc == 0)
 		rc = bpk_bloscpack_writer_compare(e->rewrite.writer, &tree, err);

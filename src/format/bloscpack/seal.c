@@ -10,52 +10,33 @@ const uint8_t bpk_bloscpack_seal_mark[BPK_BLOSCPACK_SEAL_MARK_SIZE] = { 'b', 'p'
 
 /* ---- The chunks ---- */
 
-int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunks,
-			    struct bpk_seal_tree *kept, struct bpk_err *err)
-{
-	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	struct bpk_seal_tree tree = { 0 };
-	int rc = 0;
-
-	if (kept != NULL)
-		*kept = tree;
-	while (rc == 0 && parcel.number < reader->header.nchunks) {
-		rc = bpk_bloscpack_reader_ops.fetch(reader, &parcel, err);
-		if (rc == 0)
-			rc = bpk_seal_tree_put(&tree, reader->header.checksum, &parcel, false, err);
-		if (rc == 0 && ++parcel.number == nchunks && kept != NULL)
-			*kept = tree;
-	}
-	bpk_buf_clear(&parcel.packed);
-	if (rc < 0)
-		return -1;
-	return bpk_seal_tree_equals(&tree, reader->seal.tree) ? 0 : bpk_seal_refuse(err);
-}
-
-int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
-{
-	struct bpk_parcel parcel = { .number = reader->header.nchunks - 1, .want_size = SIZE_MAX };
-	uint8_t leaf[BPK_MERKLE_SIZE];
-	int rc = bpk_bloscpack_reader_ops.fetch(reader, &parcel, err);
-
-	if (rc == 0)
-		rc = bpk_seal_parcel(reader->header.checksum, &parcel, parcel.number, false, leaf,
-				     err);
-	bpk_buf_clear(&parcel.packed);
-	if (rc != 0)
-		return -1;
-	return memcmp(leaf, reader->seal.tree->last, sizeof leaf) == 0 ? 0 : bpk_seal_refuse(err);
-}
-
-/* ---- Proofs ---- */
-
 struct finding {
 	struct bpk_bloscpack_reader *reader;
 	struct bpk_parcel parcel;
 };
 
+static int fetch(struct finding *f, uint64_t number, struct bpk_err *err)
+{
+	int rc;
+
+	f->parcel.number = number;
+	rc = bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err);
+	return rc > 0 ? bpk_seal_refuse(err) : rc;
+}
+
+static int find_by_bytes(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			 struct bpk_err *err)
+{
+	struct finding *f = arg;
+
+	if (fetch(f, number, err) != 0)
+		return -1;
+	return bpk_seal_parcel(f->reader->header.checksum, &f->parcel, number, false, leaf, err);
+}
+
 /* A damaged chunk is named by its own digest. */
-static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+static int find_recorded(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE],
+			 struct bpk_err *err)
 {
 	struct finding *f = arg;
 	const struct bpk_checksum *checksum = f->reader->header.checksum;
@@ -65,12 +46,44 @@ static int find_leaf(void *arg, uint64_t number, uint8_t leaf[BPK_MERKLE_SIZE], 
 		return bpk_bloscpack_reader_ops.locate(f->reader, number, &where, err) != 0
 			       ? -1
 			       : bpk_seal_leaf_at(checksum, number, &where, leaf, err);
-	f->parcel.number = number;
-	if (bpk_bloscpack_reader_ops.fetch(f->reader, &f->parcel, err) != 0 ||
+	if (fetch(f, number, err) != 0 ||
 	    bpk_bloscpack_reader_ops.check(f->reader, &f->parcel, err) != 0)
 		return -1;
 	return bpk_seal_parcel(checksum, &f->parcel, number, true, leaf, err);
 }
+
+int bpk_bloscpack_seal_find(struct bpk_bloscpack_reader *reader, uint64_t number,
+			    uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err)
+{
+	struct finding f = { reader, { .want_size = SIZE_MAX } };
+	int rc = find_by_bytes(&f, number, leaf, err);
+
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
+}
+
+static int walk(struct bpk_bloscpack_reader *reader, bpk_seal_find_fn *find, struct bpk_buf *all,
+		struct bpk_err *err)
+{
+	struct finding f = { reader, { .want_size = SIZE_MAX } };
+	int rc = bpk_seal_walk(find, &f, reader->header.nchunks, reader->seal.tree, all, err);
+
+	bpk_buf_clear(&f.parcel.packed);
+	return rc;
+}
+
+int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
+{
+	return walk(reader, find_by_bytes, NULL, err);
+}
+
+int bpk_bloscpack_seal_recall(struct bpk_bloscpack_reader *reader, struct bpk_buf *all,
+			      struct bpk_err *err)
+{
+	return walk(reader, find_recorded, all, err);
+}
+
+/* ---- Proofs ---- */
 
 int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err)
 {
@@ -79,7 +92,7 @@ int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct 
 	int rc = bpk_bloscpack_seal_check(r, err);
 
 	if (rc == 0)
-		rc = bpk_seal_prove(r->seal.tree, first, end, find_leaf, &f, &r->proof, err);
+		rc = bpk_seal_prove(r->seal.tree, first, end, find_recorded, &f, &r->proof, err);
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
 }
@@ -159,6 +172,19 @@ int bpk_bloscpack_seal_take(struct bpk_bloscpack_metadata *metadata, uint64_t nc
 	bpk_buf_clear(&metadata->text);
 	metadata->text = rest;
 	return 0;
+}
+
+size_t bpk_bloscpack_seal_room(uint64_t nchunks)
+{
+	/* of the members but the peaks, whose number is that of the bits of a smaller count */
+	enum { MEMBERS = 256, PEAK = 2 * BPK_MERKLE_SIZE + 3, MOST_PEAKS = 40 };
+	size_t peaks = 0;
+
+	if (nchunks == BPK_UNKNOWN)
+		return MEMBERS + PEAK * MOST_PEAKS;
+	for (; nchunks > 0; nchunks >>= 1)
+		peaks++;
+	return MEMBERS + PEAK * peaks;
 }
 
 bool bpk_bloscpack_seal_is_named(struct bpk_view text)

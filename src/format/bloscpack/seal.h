@@ -20,12 +20,15 @@ struct bpk_bloscpack_metadata;
 struct bpk_bloscpack_reader;
 
 enum {
-	BPK_BLOSCPACK_SEAL_ROOM = 3 << 10, /* for a record of 40 peaks: 2^40 chunks */
-	BPK_BLOSCPACK_SEAL_MARK = 24,      /* place of the mark in the metadata's header */
+	BPK_BLOSCPACK_SEAL_MARK = 24, /* place of the mark in the metadata's header */
 	BPK_BLOSCPACK_SEAL_MARK_SIZE = 8,
 };
 
 extern const uint8_t bpk_bloscpack_seal_mark[BPK_BLOSCPACK_SEAL_MARK_SIZE];
+
+/* The largest size of the record of an archive with so many chunks at most; BPK_UNKNOWN: of one
+ * with 2^40. */
+size_t bpk_bloscpack_seal_room(uint64_t nchunks);
 
 /* Read the record of metadata, and cut it out of their text. nchunks: in the archive. Fails with
  * BPK_NO_MEMORY; damage is noted in seal. */
@@ -36,13 +39,18 @@ int bpk_bloscpack_seal_take(struct bpk_bloscpack_metadata *metadata, uint64_t nc
  * seal. Fails with BPK_CORRUPT. */
 int bpk_bloscpack_seal_check(const struct bpk_bloscpack_reader *reader, struct bpk_err *err);
 
-/* Test the last chunk against the record, which fits. Fails as the next one does. */
-int bpk_bloscpack_seal_last(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
+/* The leaf of a chunk, by its bytes. Fails as fetching does. */
+int bpk_bloscpack_seal_find(struct bpk_bloscpack_reader *reader, uint64_t number,
+			    uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* Test all chunks against the record, which fits. The first nchunks of them also make *kept (NULL:
- * not wanted). Fails with BPK_CORRUPT, or as fetching does. */
-int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, uint64_t nchunks,
-			    struct bpk_seal_tree *kept, struct bpk_err *err);
+/* Test all chunks against the record, which fits, by their bytes. Fails with BPK_CORRUPT, or as
+ * fetching does. */
+int bpk_bloscpack_seal_walk(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
+
+/* The same by the digests that are recorded for the chunks, if there are any; append all leaves to
+ * all. */
+int bpk_bloscpack_seal_recall(struct bpk_bloscpack_reader *reader, struct bpk_buf *all,
+			      struct bpk_err *err);
 
 /* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
 int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);

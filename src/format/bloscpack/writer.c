@@ -71,7 +71,7 @@ static int write_front(struct bpk_bloscpack_writer *w, const struct bpk_info *in
 	int rc = 0;
 
 	if (section.size == 0) {
-		rc = bpk_bloscpack_metadata_make(info, &w->text, &metadata, err);
+		rc = bpk_bloscpack_metadata_make(info, w->seal_room, &w->text, &metadata, err);
 		section = bpk_buf_view(&metadata);
 	}
 	if (rc == 0 && section.size > 0)
@@ -101,13 +101,26 @@ static void writer_close(void *writer)
 	free(w);
 }
 
-/* The root is written last, in front. */
-static int check_seal(const struct bpk_bloscpack_writer *w, struct bpk_err *err)
+/* Plan the room for a seal's record, which is written last, in front. Without a known count of
+ * chunks there is room for any number. */
+static int plan_seal(struct bpk_bloscpack_writer *w, const struct bpk_info *info,
+		     struct bpk_err *err)
 {
-	if (w->generation == 0 || w->seekable)
+	const struct bpk_metadata_info *metadata = &info->metadata;
+	bool counted = w->header.has_offsets && (w->sized || w->reserved);
+	bool joins = !metadata->given || bpk_json_kind(metadata->text) == BPK_JSON_OBJECT;
+
+	if (!info->seal.sealed)
 		return 0;
-	return bpk_fail(err, BPK_UNSUPPORTED,
-			"a seal cannot be written into a pipe; name the result with --output");
+	if (!w->seekable)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"a seal cannot be written into a pipe; name the result with "
+				"--output");
+	if (!joins)
+		return bpk_fail(err, BPK_USAGE, "a seal needs metadata that are an object");
+	w->generation = bpk_max_u64(info->seal.generation, 1);
+	w->seal_room = bpk_bloscpack_seal_room(counted ? w->slots : BPK_UNKNOWN);
+	return 0;
 }
 
 int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *info,
@@ -124,13 +137,11 @@ int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *i
 	w->draft = draft;
 	w->seekable = bpk_draft_seekable(draft);
 	announce(w, info);
-	if (info->seal.sealed)
-		w->generation = bpk_max_u64(info->seal.generation, 1);
 	/* without the counts, chunks may be read back and moved at the end */
 	if ((w->seekable && !w->sized && bpk_draft_reread(draft, err) != 0) ||
-	    check_seal(w, err) != 0 || check_info(info, err) != 0 ||
+	    check_info(info, err) != 0 ||
 	    bpk_bloscpack_entries_plan(w, options, expected, err) != 0 ||
-	    write_front(w, info, section, err) != 0) {
+	    plan_seal(w, info, err) != 0 || write_front(w, info, section, err) != 0) {
 		writer_close(w);
 		return -1;
 	}
@@ -220,7 +231,7 @@ static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *par
 
 	(void)parcel;
 	(void)all_there;
-	return w->seekable && w->sized && w->generation == 0;
+	return w->seekable && w->sized && (w->generation == 0 || w->header.checksum->size > 0);
 }
 
 /* ---- Finishing ---- */
@@ -307,7 +318,6 @@ static int writer_set_member(void *writer, const char *name, const char *value, 
 	struct bpk_bloscpack_writer *w = writer;
 	struct bpk_bloscpack_metadata m = { 0 };
 	struct bpk_buf text = { 0 };
-	size_t seal = w->generation > 0 ? BPK_BLOSCPACK_SEAL_ROOM : 0;
 	int rc = -1;
 
 	*fits = false;
@@ -317,7 +327,7 @@ static int writer_set_member(void *writer, const char *name, const char *value, 
 			 "metadata cannot be changed in a pipe; name the result with --output");
 	else if (bpk_buf_append(&text, bpk_buf_view(&w->text), err) == 0)
 		rc = bpk_json_set(&text, name, value, err);
-	*fits = rc == 0 && text.size <= m.room && seal <= m.room - text.size;
+	*fits = rc == 0 && text.size <= m.room && w->seal_room <= m.room - text.size;
 	if (*fits) {
 		w->text_changed = true;
 		rc = bpk_bloscpack_writer_retext(w, bpk_buf_view(&text), err);

@@ -26,6 +26,7 @@ struct bpk_bloscpack_writer {
 	struct bpk_bloscpack_batch batch;
 	/* for a seal; generation 0: none */
 	uint64_t generation;
+	size_t seal_room;
 	struct bpk_seal_tree tree;                    /* of the chunks put so far */
 	struct bpk_buf text;                          /* the metadata without the record */
 	bool text_changed;                            /* since their section was written */

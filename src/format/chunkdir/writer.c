@@ -210,8 +210,8 @@ static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *par
 	const struct writer *w = writer;
 
 	(void)all_there;
-	return w->seal.generation == 0 && !w->set.has_columns && w->checksum->size > 0 &&
-	       w->announced != BPK_UNKNOWN && parcel->raw_size > 0;
+	return !w->set.has_columns && w->checksum->size > 0 && w->announced != BPK_UNKNOWN &&
+	       parcel->raw_size > 0;
 }
 
 /* ---- Finishing ---- */

@@ -177,7 +177,7 @@ bool bpk_frame_output_takes_unseen(const struct bpk_frame_output *out,
 	struct bpk_chunk_header header;
 	bool fits = true;
 
-	if (out->seal.generation > 0 ||
+	if ((out->seal.generation > 0 && out->checksum->size == 0) ||
 	    examine(out, out->nchunks, out->nstored, parcel, &header, NULL) != 0 ||
 	    header.special != BPK_SPECIAL_NONE || parcel->raw_size == 0)
 		return false;

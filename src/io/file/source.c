@@ -386,6 +386,16 @@ bool bpk_source_pending(const struct bpk_source *source)
 	return source->holds != NULL && source->holds->pending(source->arg);
 }
 
+bool bpk_source_pending_keeps(const struct bpk_source *source, const struct timespec *time)
+{
+	return source->shared != NULL && bpk_source_shared_keeps(source, time);
+}
+
+bool bpk_source_pending_saved(const struct bpk_source *source, uint64_t offset, uint64_t size)
+{
+	return source->shared != NULL && bpk_source_shared_saved(source, offset, size);
+}
+
 const char *bpk_source_remark(const struct bpk_source *source)
 {
 	return source->shared != NULL ? bpk_source_shared_remark(source) : NULL;

@@ -82,6 +82,8 @@ unsigned bpk_source_shared_glance(struct bpk_source *source);
 bool bpk_source_shared_is_still(struct bpk_source *source, unsigned state);
 bool bpk_source_shared_in_change(const struct bpk_source *source);
 bool bpk_source_shared_pending(const struct bpk_source *source);
+bool bpk_source_shared_keeps(const struct bpk_source *source, const struct timespec *time);
+bool bpk_source_shared_saved(const struct bpk_source *source, uint64_t offset, uint64_t size);
 bool bpk_source_shared_is_plain(const struct bpk_source *source); /* no journal is read through */
 const char *bpk_source_shared_remark(const struct bpk_source *source);
 int bpk_source_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,

@@ -278,6 +278,32 @@ bool bpk_source_shared_pending(const struct bpk_source *source)
 	return source->shared->pending;
 }
 
+bool bpk_source_shared_keeps(const struct bpk_source *source, const struct timespec *time)
+{
+	struct bpk_source_shared *shared = source->shared;
+	bool keeps;
+
+	pthread_rwlock_rdlock(&shared->state_lock);
+	keeps = shared->pending &&
+		(shared->journal.has_time ? shared->journal.time == bpk_journal_time(time)
+					  : bpk_journal_is_untouched(&shared->journal, source->fd));
+	pthread_rwlock_unlock(&shared->state_lock);
+	return keeps;
+}
+
+bool bpk_source_shared_saved(const struct bpk_source *source, uint64_t offset, uint64_t size)
+{
+	struct bpk_source_shared *shared = source->shared;
+	uint64_t end, gap_end;
+	bool saved;
+
+	pthread_rwlock_rdlock(&shared->state_lock);
+	end = bpk_min_u64(offset + size, shared->journal.old_size);
+	saved = shared->pending && !bpk_regions_gap(&shared->journal.saved, &offset, end, &gap_end);
+	pthread_rwlock_unlock(&shared->state_lock);
+	return saved;
+}
+
 bool bpk_source_shared_is_plain(const struct bpk_source *source)
 {
 	struct bpk_source_shared *shared = source->shared;

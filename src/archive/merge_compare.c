@@ -1,0 +1,168 @@
+/* Compares the chunks of damaged copies: those of one archive do not contradict each other. Called
+ * by merge.c and merge_runs.c. */
+#include "archive/merge_inner.h"
+
+#include <inttypes.h>
+
+static int fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *what, uint64_t x,
+		      uint64_t y, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"%s and %s are not copies of one archive: %" PRIu64 " and %" PRIu64 " %s",
+			m->copies[a].path, m->copies[b].path, x, y, what);
+}
+
+/* True if a chunk tells the size of all but the last one. */
+static bool has_size(const struct bpk_salvage *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].intact && found->all[i].number + 1 < found->nchunks)
+			return true;
+	return false;
+}
+
+/* Numbers and sizes, as far as they are certain. */
+static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+
+	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted)
+		return 0;
+	if (x->nchunks != y->nchunks)
+		return fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
+	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
+		return fail_other(m, a, b, "bytes in a chunk", x->chunk_size, y->chunk_size, err);
+	return 0;
+}
+
+/* source: NULL if the file that a chunk was found in is not there any more. */
+static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *bytes,
+		    struct bpk_err *err)
+{
+	size_t got = 0;
+
+	if (source != NULL &&
+	    bpk_source_read_at(source, offset, bpk_span(bytes->data, bytes->size), &got, err) != 0)
+		return -1;
+	return got < bytes->size ? bpk_fail_changed(err) : 0;
+}
+
+/* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
+int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err)
+{
+	struct bpk_merge_view view = { 0 };
+	struct bpk_source *source = NULL;
+	int rc = bpk_buf_resize(bytes, (size_t)run->size, err);
+
+	if (rc == 0 && file->nparts > 0)
+		rc = bpk_merge_view_open(m, (int)run->copy, file, &view, err);
+	else if (rc == 0)
+		rc = bpk_merge_borrow(m, run->copy, file, &source, err);
+	if (rc == 0)
+		rc = read_all(source != NULL ? source : view.place.source, run->offset, bytes, err);
+	bpk_merge_release(m, source);
+	bpk_merge_view_close(&view);
+	return rc == 0 ? 0 : bpk_input_subject(&m->copies[run->copy], err);
+}
+
+int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
+			   const struct bpk_merge_run *x, struct bpk_merge_file *y_file,
+			   const struct bpk_merge_run *y, bool *same, struct bpk_err *err)
+{
+	struct bpk_buf left = { 0 }, right = { 0 };
+	int rc = bpk_merge_read_run(m, x_file, x, &left, err);
+
+	if (rc == 0)
+		rc = bpk_merge_read_run(m, y_file, y, &right, err);
+	*same = rc == 0 && left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
+	bpk_buf_clear(&left);
+	bpk_buf_clear(&right);
+	return rc;
+}
+
+int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, size_t b,
+			  struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"chunk %" PRIu64 " is intact in %s and in %s, and differs: they are "
+			"not copies of one archive",
+			number, m->copies[a].path, m->copies[b].path);
+}
+
+struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
+				      const struct bpk_saved *saved, size_t copy)
+{
+	return (struct bpk_merge_run){
+		.at = saved->offset,
+		.size = (uint64_t)saved->packed_size + found->seal_size,
+		.offset = saved->offset,
+		.number = saved->number,
+		.copy = copy,
+	};
+}
+
+static int compare_chunk(struct bpk_merge *m, size_t a, const struct bpk_saved *x, size_t b,
+			 const struct bpk_saved *y, bool *same, struct bpk_err *err)
+{
+	struct bpk_merge_file *left = bpk_merge_file_of(m, &m->found[a], x);
+	struct bpk_merge_file *right = bpk_merge_file_of(m, &m->found[b], y);
+	struct bpk_merge_run first = bpk_merge_run_of(&m->found[a], x, a);
+	struct bpk_merge_run second = bpk_merge_run_of(&m->found[b], y, b);
+
+	*same = true;
+	if (left == NULL || right == NULL || !x->intact || !y->intact)
+		return 0;
+	return bpk_merge_compare_runs(m, left, &first, right, &second, same, err);
+}
+
+/* True if a chunk that was found in the copy is that of its number. */
+static bool has_numbers(const struct bpk_salvage *found)
+{
+	return found->counted && found->doubt.size == 0;
+}
+
+/* Compare the chunks of the same numbers. Without digests a chunk that unpacks may be damaged, so
+ * copies contradict each other if most chunks differ. */
+static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+	size_t i = 0, k = 0, nsame = 0, nother = 0;
+	uint64_t first = 0;
+
+	while (i < x->count && k < y->count) {
+		uint64_t left = x->all[i].number, right = y->all[k].number;
+		bool same = true;
+
+		if (left == right &&
+		    compare_chunk(m, a, &x->all[i], b, &y->all[k], &same, err) != 0)
+			return -1;
+		if (!same && nother++ == 0)
+			first = left;
+		nsame += left == right && same;
+		i += left <= right;
+		k += right <= left;
+	}
+	return nother > (m->proven ? 0 : nsame) ? bpk_merge_fail_differ(m, first, a, b, err) : 0;
+}
+
+/* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
+ * any. */
+static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
+{
+	return has_numbers(&m->found[a]) && has_numbers(&m->found[b]) &&
+	       (!m->proven || (m->found[a].proven && m->found[b].proven));
+}
+
+int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		m->proven = m->proven || m->found[c].proven;
+	for (size_t b = 1; b < m->ncopies; b++)
+		for (size_t a = 0; a < b; a++) {
+			if (compare_sizes(m, a, b, err) != 0 ||
+			    (are_equals(m, a, b) && compare_chunks(m, a, b, err) != 0))
+				return -1;
+		}
+	return 0;
+}

@@ -1,0 +1,208 @@
+/*
+ * Judges whether the chunks that were found in a copy lie at their places: bytes may have come or
+ * gone, or the whole copy may be shifted. Called by merge.c.
+ *
+ *     copy 0    header | A | B | C | C |        A and B are once in both copies, and at the same
+ *     copy 1    ###### | A | B | # | C |        offsets: copy 1 is placed
+ *     copy 2    C | header | A | B | C |        A and B are elsewhere: copy 2 is loose
+ *
+ * C alone would not tell copy 2 from copy 1: a digest does not have the number of its chunk.
+ */
+#include "archive/merge_inner.h"
+
+#include <stdlib.h>
+
+/* ---- Prints ---- */
+
+static int compare_prints(const void *a, const void *b)
+{
+	const struct bpk_merge_print *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int hash_chunk(struct bpk_merge *m, size_t copy, struct bpk_merge_file *file,
+		      struct bpk_merge_print *print, struct bpk_buf *bytes, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	size_t got = 0;
+	int rc = bpk_buf_resize(bytes, (size_t)print->size, err);
+
+	if (rc == 0)
+		rc = bpk_merge_borrow(m, copy, file, &source, err);
+	if (rc == 0 && source != NULL)
+		rc = bpk_source_read_at(source, print->offset, bpk_span(bytes->data, bytes->size),
+					&got, err);
+	if (rc == 0 && got < bytes->size)
+		rc = bpk_fail_changed(err);
+	bpk_merge_release(m, source);
+	print->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(bytes));
+	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
+}
+
+/* Note the chunks of a copy, ascending by hash. */
+static int list_prints(struct bpk_merge *m, size_t copy, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &m->found[copy];
+	struct bpk_merge_prints *list = &m->prints[copy];
+	struct bpk_buf bytes = { 0 };
+	int rc = 0;
+
+	list->all = bpk_calloc(found->count + 1, sizeof *list->all, err);
+	if (list->all == NULL)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
+		struct bpk_merge_print *print = &list->all[list->count];
+
+		if (!saved->intact || file == NULL || file->sizes[copy] == BPK_UNKNOWN)
+			continue;
+		*print = (struct bpk_merge_print){
+			.offset = saved->offset,
+			.size = (uint64_t)saved->packed_size + found->seal_size,
+			.number = saved->number,
+			.file = (size_t)(file - m->files),
+		};
+		rc = hash_chunk(m, copy, file, print, &bytes, err);
+		list->count++;
+	}
+	bpk_buf_clear(&bytes);
+	qsort(list->all, list->count, sizeof *list->all, compare_prints);
+	for (size_t i = 0; i < list->count; i++)
+		list->all[i].once =
+			(i == 0 || list->all[i - 1].hash != list->all[i].hash) &&
+			(i + 1 == list->count || list->all[i + 1].hash != list->all[i].hash);
+	return rc;
+}
+
+const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
+						   uint64_t hash)
+{
+	size_t i;
+
+	if (list->count == 0)
+		return NULL;
+	i = bpk_find_last(&list->all->hash, sizeof *list->all, list->count, hash);
+	return list->all[i].hash == hash ? &list->all[i] : NULL;
+}
+
+bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print)
+{
+	return list->count > 0 &&
+	       bsearch(print, list->all, list->count, sizeof *list->all, compare_prints) != NULL;
+}
+
+/* ---- Trust ---- */
+
+/* The numbers of its chunks are certain by the copy alone. */
+static bool is_sure(const struct bpk_salvage *found)
+{
+	return found->counted && found->doubt.size == 0 && !found->disordered;
+}
+
+/* The offsets of a chunk in two copies of a file are those that one archive has, if the end of one
+ * is missing, or bytes came or went before it. */
+static bool agree(const struct bpk_merge_file *file, size_t copy, const struct bpk_merge_print *x,
+		  size_t other, const struct bpk_merge_print *y)
+{
+	return x->offset == y->offset ||
+	       x->offset - y->offset == file->sizes[copy] - file->sizes[other];
+}
+
+/* Count the chunks that both copies have once, at their places and elsewhere. */
+static void compare_places(struct bpk_merge *m, size_t copy, size_t other)
+{
+	for (size_t i = 0; i < m->prints[copy].count; i++) {
+		const struct bpk_merge_print *x = &m->prints[copy].all[i];
+		const struct bpk_merge_print *y = bpk_merge_find_print(&m->prints[other], x->hash);
+		struct bpk_merge_file *file = &m->files[x->file];
+
+		if (!x->once || y == NULL || !y->once)
+			continue;
+		if (x->file == y->file && agree(file, copy, x, other, y))
+			file->nplaced[copy]++;
+		else
+			file->nmoved[copy]++;
+	}
+}
+
+/* Of copies without certain numbers the one of most chunks is taken for right. */
+static size_t find_seed(const struct bpk_merge *m)
+{
+	size_t seed = BPK_MERGE_MOST;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (!m->dropped[c] &&
+		    (seed == BPK_MERGE_MOST || m->prints[c].count > m->prints[seed].count))
+			seed = c;
+	return seed;
+}
+
+/* Judge a file of a copy. Of the files of a directory, whose names tell their places, those that
+ * nothing refutes are placed. */
+static enum bpk_merge_trust trust(const struct bpk_merge *m, const struct bpk_merge_file *file,
+				  size_t copy)
+{
+	if (is_sure(&m->found[copy]))
+		return BPK_MERGE_SURE;
+	if (file->nmoved[copy] > 0)
+		return BPK_MERGE_LOOSE;
+	return file->nplaced[copy] > 0 || m->names != NULL ? BPK_MERGE_PLACED : BPK_MERGE_LOOSE;
+}
+
+static void judge_copy(struct bpk_merge *m, size_t copy, const bool *trusted)
+{
+	for (size_t f = 0; f < m->nfiles; f++)
+		m->files[f].nplaced[copy] = m->files[f].nmoved[copy] = 0;
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (trusted[c] && c != copy)
+			compare_places(m, copy, c);
+	for (size_t f = 0; f < m->nfiles; f++)
+		m->files[f].trust[copy] = trust(m, &m->files[f], copy);
+}
+
+/* True if some file of the copy has its place. */
+static bool is_placed(const struct bpk_merge *m, size_t copy)
+{
+	for (size_t f = 0; f < m->nfiles; f++)
+		if (m->files[f].sizes[copy] != BPK_UNKNOWN &&
+		    m->files[f].trust[copy] != BPK_MERGE_LOOSE)
+			return true;
+	return false;
+}
+
+int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err)
+{
+	bool trusted[BPK_MERGE_MOST] = { [0] = false }, any = false, more = true;
+	size_t seed;
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		if (list_prints(m, c, err) != 0)
+			return -1;
+		trusted[c] = !m->dropped[c] && is_sure(&m->found[c]);
+		any = any || trusted[c];
+	}
+	seed = any ? BPK_MERGE_MOST : find_seed(m);
+	for (size_t c = 0; c < m->ncopies; c++)
+		trusted[c] = trusted[c] || c == seed;
+	for (size_t c = 0; c < m->ncopies; c++)
+		judge_copy(m, c, trusted);
+	for (size_t f = 0; seed != BPK_MERGE_MOST && f < m->nfiles; f++)
+		m->files[f].trust[seed] = BPK_MERGE_PLACED;
+	while (more) {
+		more = false;
+		for (size_t c = 0; c < m->ncopies; c++) {
+			if (trusted[c] || m->dropped[c])
+				continue;
+			judge_copy(m, c, trusted);
+			trusted[c] = is_placed(m, c);
+			more = more || trusted[c];
+		}
+	}
+	return 0;
+}

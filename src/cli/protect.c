@@ -1,0 +1,116 @@
+/* An archive is tested, and gets a parity file. Called by parity.c and pack_work.c. */
+#include "cli/protect.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/heal.h"
+#include "cli/report.h"
+#include "cli/side.h"
+#include "cli/text.h"
+#include "cli/verify.h"
+
+enum { DEFAULT_SHARE = 5 * BPK_PARITY_PERCENT };
+
+/* ---- the share ---- */
+
+/* The share of an older parity file stays, unless the user gives one. */
+static int share_of_old(const char *name, unsigned *share, struct bpk_err *err)
+{
+	struct bpk_parity *old = NULL;
+	struct bpk_err why = { 0 };
+	bool there, ours, opened;
+	int rc;
+
+	*share = DEFAULT_SHARE;
+	if (bpk_parity_look(name, &there, &ours, err) != 0)
+		return bpk_err_subject(err, "%s", name);
+	if (!ours)
+		return 0;
+	rc = bpk_err_settle(bpk_parity_open(name, &old, &why), &why, &opened, err);
+	if (opened)
+		*share = bpk_parity_share(old);
+	bpk_parity_close(old);
+	return rc;
+}
+
+/* ---- all ---- */
+
+static void tell(const struct bpk_shared *shared, const char *path, const char *name,
+		 unsigned share, uint64_t size)
+{
+	struct stat made;
+
+	if (shared->verbose && stat(name, &made) == 0)
+		bpk_note(path, "parity of %g%%: %" PRIu64 " bytes for %" PRIu64 " in %s",
+			 (double)share / BPK_PARITY_PERCENT, (uint64_t)made.st_size, size, name);
+}
+
+/* Parity of a damaged archive would keep the damage. Of a directory, files are the ones that were
+ * verified. */
+static int verify(const struct bpk_shared *shared, struct bpk_input *in,
+		  struct bpk_parity_files *files, struct bpk_err *err)
+{
+	if (in->place.is_directory &&
+	    bpk_parity_files_list(in->place.directory, bpk_format_owns, files, err) != 0)
+		return bpk_input_subject(in, err);
+	return bpk_side_verify(shared, in, err);
+}
+
+static int write_side(const struct bpk_shared *shared, struct bpk_input *in, unsigned share,
+		      struct bpk_side_options *options, struct bpk_err *err)
+{
+	char *name = bpk_side_name(in->path, err);
+	uint64_t size;
+	int rc = name == NULL ? -1 : 0;
+
+	options->share = share;
+	if (rc == 0 && share == 0)
+		rc = share_of_old(name, &options->share, err);
+	if (rc == 0)
+		rc = bpk_side_make(in->path, name, options, &size, err);
+	if (rc == 0)
+		tell(shared, in->path, name, options->share, size);
+	free(name);
+	return rc;
+}
+
+/* Bytes that no checksum covers would lose their parity, and wrong content would be kept. A
+ * seal that fits proves that older parity is of another state. */
+static int refuse_damaged(const struct bpk_shared *shared, const struct bpk_input *in,
+			  struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+	struct bpk_err why;
+	int rc = bpk_verify_recorded(shared, in, false, err);
+
+	if (rc == 0 && !bpk_heal_is_proven(shared, in))
+		rc = bpk_side_need_whole(in->path, err);
+	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
+		return rc;
+	why = *err;
+	return bpk_fail(err, why.kind, "%s; bpk parity --force %s keeps the bytes as they are",
+			why.text, bpk_shell_word(in->path, word));
+}
+
+int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned share, bool trusts,
+		struct bpk_err *err)
+{
+	struct bpk_side_options options = { .force = shared->force, .sync = !shared->no_sync };
+	struct bpk_parity_files files = { 0 };
+	struct stat seen;
+	int rc = bpk_side_check_own(in, "parity", err);
+
+	if (rc == 0) {
+		seen = *bpk_input_stat(in);
+		options.seen = &seen;
+		options.files = in->place.is_directory ? &files : NULL;
+		rc = verify(shared, in, &files, err);
+	}
+	if (rc == 0 && !trusts)
+		rc = refuse_damaged(shared, in, err);
+	if (rc == 0)
+		rc = write_side(shared, in, share, &options, err);
+	bpk_parity_files_clear(&files);
+	return rc;
+}
