@@ -367,6 +367,9 @@ heal_until() {
     need_nth
     need_python
     data noise 60000 raw
+    head -c 100 raw >more
+    changes=('append NAME more' 'truncate --bytes 100 NAME' 'write --at 9000 NAME more' 'meta set NAME k=1')
+    at=0
     for options in '--checksum crc32' '--seal --checksum none' '--checksum none'; do
         for name in a.blp a.b2frame; do
             # shellcheck disable=SC2086
@@ -383,6 +386,10 @@ heal_until() {
             refuses 3 "$name: .*a healing was interrupted and is pending; the next bpk verify --heal $name continues it$" bpk verify $name
             bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 3 ]
             [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "('pending', 'current', 3)" ] || die "$(cat line)"
+            # a change finds the damage, and leaves it as it was
+            change=${changes[at++ % 4]}
+            # shellcheck disable=SC2086
+            ends 3 bpk ${change/NAME/$name}
             ends 0 bpk verify --heal $name
             same $name good
         done
