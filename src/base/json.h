@@ -99,6 +99,9 @@ size_t bpk_json_string_copy(struct bpk_view value, uint8_t *out, size_t room);
 /* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
 
+/* The inside of such a string, in pieces: append up to 4 KiB of it, and cut them off the text. */
+int bpk_json_put_piece(struct bpk_buf *out, struct bpk_view *text, struct bpk_err *err);
+
 /* Append bytes in hexadecimal, unquoted; and the reverse for the inside of a string. BPK_USAGE: not
  * pairs of digits. */
 int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);

@@ -4,6 +4,11 @@
  */
 #include "base/json.h"
 
+enum {
+	PIECE = 4096,
+	LONGEST = 6, /* bytes of an escape */
+};
+
 /*
  * The code of the character at the start of text if it must be escaped, else -1. Besides the
  * characters that JSON requires, DEL and the controls U+0080..U+009F are escaped, because terminals
@@ -20,42 +25,60 @@ static int needs_escape(struct bpk_view text)
 	return -1;
 }
 
-static int put_escape(struct bpk_buf *out, int code, struct bpk_err *err)
+static uint8_t *put_escape(uint8_t *p, int code)
 {
 	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	static const char digits[] = "0123456789abcdef";
 	const char *found = code == 0 ? NULL : strchr(named, code);
-	char text[] = "\\u00..";
 
+	*p++ = '\\';
 	if (found != NULL) {
-		text[1] = letters[found - named];
-		return bpk_buf_append(out, bpk_view(text, 2), err);
+		*p++ = (uint8_t)letters[found - named];
+		return p;
 	}
-	text[4] = digits[code >> 4]; /* a control character: less than 256 */
-	text[5] = digits[code & 15];
-	return bpk_buf_append(out, bpk_view(text, 6), err);
+	memcpy(p, "u00", 3);
+	p[3] = (uint8_t)digits[code >> 4]; /* a control character: less than 256 */
+	p[4] = (uint8_t)digits[code & 15];
+	return p + 5;
+}
+
+int bpk_json_put_piece(struct bpk_buf *out, struct bpk_view *text, struct bpk_err *err)
+{
+	size_t size = bpk_min_size(text->size, PIECE);
+	const uint8_t *at = text->data;
+	uint8_t *p;
+
+	if (size == 0)
+		return 0;
+	/* the end of a character: an escape needs both bytes of U+0080..U+009F */
+	while (size > 1 && size < text->size && (at[size] & 0xc0) == 0x80)
+		size--;
+	if (LONGEST * size > SIZE_MAX - out->size)
+		return bpk_fail_memory(err, size);
+	if (bpk_buf_reserve(out, out->size + LONGEST * size, err) != 0)
+		return -1;
+	p = out->data + out->size;
+	for (size_t i = 0; i < size; i++) {
+		int code = needs_escape(bpk_view(at + i, size - i));
+
+		if (code < 0)
+			*p++ = at[i];
+		else
+			p = put_escape(p, code);
+		i += code >= 0x80; /* two bytes long */
+	}
+	out->size = (size_t)(p - out->data);
+	*text = bpk_view(at + size, text->size - size);
+	return 0;
 }
 
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
 {
-	size_t done = 0;
-
 	if (bpk_buf_append(out, bpk_view("\"", 1), err) != 0)
 		return -1;
-	for (size_t at = 0; at < bytes.size; at++) {
-		int code = needs_escape(bpk_view(bytes.data + at, bytes.size - at));
-
-		if (code < 0)
-			continue;
-		if (bpk_buf_append(out, bpk_view(bytes.data + done, at - done), err) != 0 ||
-		    put_escape(out, code, err) != 0)
+	while (bytes.size > 0)
+		if (bpk_json_put_piece(out, &bytes, err) != 0)
 			return -1;
-		at += code >= 0x80; /* two bytes long */
-		done = at + 1;
-	}
-	if (done < bytes.size &&
-	    bpk_buf_append(out, bpk_view(bytes.data + done, bytes.size - done), err) != 0)
-		return -1;
 	return bpk_buf_append(out, bpk_view("\"", 1), err);
 }
 

@@ -171,16 +171,24 @@ static bool is_plain_key(const struct item *key)
  * forms. Also set for a map that is cut off, which printing will find. */
 static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, struct bpk_err *err)
 {
-	struct bpk_view *keys = bpk_calloc((size_t)count, sizeof *keys, err);
+	struct bpk_view *keys;
 
 	*object = true;
+	if (count == 0)
+		return 0;
+	if (count > SIZE_MAX / sizeof *keys)
+		return bpk_fail_memory(err, SIZE_MAX);
+	keys = bpk_alloc((size_t)count * sizeof *keys, err);
 	if (keys == NULL)
 		return -1;
 	for (uint64_t i = 0; i < count && *object && !cursor.bad; i++) {
 		struct item key = take_item(&cursor);
 
-		*object = cursor.bad || is_plain_key(&key);
 		keys[i] = key.bytes;
+		*object = cursor.bad || is_plain_key(&key);
+		/* equal neighbours need no order of all, which takes memory */
+		if (i > 0 && *object && !cursor.bad)
+			*object = by_bytes(&keys[i - 1], &keys[i]) != 0;
 		skip_value(&cursor);
 	}
 	if (*object && !cursor.bad) {
@@ -194,10 +202,23 @@ static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, str
 
 /* ---- Printing ---- */
 
+#define RAW     "{\"$raw\": \""
+#define RAW_END "\"}"
+
+enum {
+	PIECE = 4096,
+	END = 64, /* room for what a caller puts behind a value, so that the text need not move */
+	RAW_SIZE = sizeof RAW + sizeof RAW_END - 2,
+};
+
 struct printer {
 	struct bpk_cursor cursor;
 	struct bpk_buf *out;
+	/* gets what is in out, piece by piece; NULL: out keeps it */
+	int (*take)(void *arg, struct bpk_view piece, struct bpk_err *err);
+	void *arg;
 	unsigned depth;
+	bool measures; /* the size is wanted, or a little more */
 	struct bpk_err *err;
 };
 
@@ -206,6 +227,18 @@ static int print_value(struct printer *p);
 static int put(struct printer *p, const char *text)
 {
 	return bpk_buf_append(p->out, bpk_view(text, strlen(text)), p->err);
+}
+
+/* Pass on what is in out, once it is least bytes. */
+static int pass_on(struct printer *p, size_t least)
+{
+	int rc;
+
+	if (p->take == NULL || p->out->size < least)
+		return 0;
+	rc = p->take(p->arg, bpk_buf_view(p->out), p->err);
+	p->out->size = 0;
+	return rc;
 }
 
 static int enter(struct printer *p, unsigned levels)
@@ -217,10 +250,21 @@ static int enter(struct printer *p, unsigned levels)
 	return 0;
 }
 
+static int print_hex(struct printer *p, struct bpk_view bytes)
+{
+	for (size_t at = 0, size; at < bytes.size; at += size) {
+		size = bpk_min_size(bytes.size - at, PIECE);
+		if (bpk_hex_put(p->out, bpk_view(bytes.data + at, size), p->err) != 0 ||
+		    pass_on(p, PIECE) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int print_bytes(struct printer *p, const char *name, struct bpk_view bytes)
 {
 	if (enter(p, 1) != 0 || bpk_buf_printf(p->out, p->err, "{%s: \"", name) != 0 ||
-	    bpk_hex_put(p->out, bytes, p->err) != 0)
+	    print_hex(p, bytes) != 0)
 		return -1;
 	p->depth--;
 	return put(p, "\"}");
@@ -228,8 +272,16 @@ static int print_bytes(struct printer *p, const char *name, struct bpk_view byte
 
 static int print_string(struct printer *p, struct bpk_view bytes)
 {
-	return bpk_utf8_valid(bytes) ? bpk_json_put_string(p->out, bytes, p->err)
-				     : print_bytes(p, "\"$str\"", bytes);
+	if (!bpk_utf8_valid(bytes))
+		return print_bytes(p, "\"$str\"", bytes);
+	if (bytes.size <= PIECE)
+		return bpk_json_put_string(p->out, bytes, p->err);
+	if (put(p, "\"") != 0)
+		return -1;
+	while (bytes.size > 0)
+		if (bpk_json_put_piece(p->out, &bytes, p->err) != 0 || pass_on(p, PIECE) != 0)
+			return -1;
+	return put(p, "\"");
 }
 
 static size_t skip_digits(struct bpk_view text, size_t at)
@@ -277,13 +329,31 @@ static int print_ext(struct printer *p, const struct item *item)
 
 static int print_float(struct printer *p, const struct item *item)
 {
+	static const char longest[] = "-2.2250738585072014e-308";
 	uint32_t half = (uint32_t)item->number;
 	double value;
 	float narrow;
 
+	if (p->measures)
+		return put(p, longest);
 	memcpy(&value, &item->number, sizeof value);
 	memcpy(&narrow, &half, sizeof narrow);
 	return bpk_json_put_double(p->out, item->width == 4 ? (double)narrow : value, p->err);
+}
+
+/* Millions of them fit into a small file, which printf would make slow. */
+static int print_digits(struct printer *p, bool negative, uint64_t number)
+{
+	char digits[21];
+	size_t at = sizeof digits;
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	if (negative)
+		digits[--at] = '-';
+	return bpk_buf_append(p->out, bpk_view(digits + at, sizeof digits - at), p->err);
 }
 
 static int print_int(struct printer *p, const struct item *item)
@@ -291,7 +361,7 @@ static int print_int(struct printer *p, const struct item *item)
 	unsigned shift = 64 - 8 * item->width;
 	int64_t value = (int64_t)(item->number << shift) >> shift;
 
-	return bpk_buf_printf(p->out, p->err, "%" PRId64, value);
+	return print_digits(p, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 static int print_array(struct printer *p, uint64_t count)
@@ -342,6 +412,8 @@ static int print_value(struct printer *p)
 {
 	struct item item = take_item(&p->cursor);
 
+	if (pass_on(p, PIECE) != 0)
+		return -1;
 	if (p->cursor.bad)
 		return bpk_fail(p->err, BPK_CORRUPT,
 				"msgpack ends within a value, or has an unknown marker");
@@ -353,7 +425,7 @@ static int print_value(struct printer *p)
 	case TRUE:
 		return put(p, "true");
 	case UINT:
-		return bpk_buf_printf(p->out, p->err, "%" PRIu64, item.number);
+		return print_digits(p, false, item.number);
 	case INT:
 		return print_int(p, &item);
 	case FLOAT:
@@ -371,32 +443,110 @@ static int print_value(struct printer *p)
 	}
 }
 
+static int print_all(struct printer *p)
+{
+	if (print_value(p) != 0)
+		return -1;
+	if (p->cursor.left > 0)
+		return bpk_fail(p->err, BPK_CORRUPT, "%zu bytes follow the msgpack value",
+				p->cursor.left);
+	return pass_on(p, 0);
+}
+
 int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
 {
 	struct printer p = { .cursor = bpk_cursor(bytes), .out = json, .err = err };
 	size_t start = json->size;
-	int rc = print_value(&p);
+	int rc = print_all(&p);
 
-	if (rc == 0 && p.cursor.left > 0)
-		rc = bpk_fail(err, BPK_CORRUPT, "%zu bytes follow the msgpack value",
-			      p.cursor.left);
 	if (rc != 0)
 		json->size = start;
 	return rc;
 }
 
-int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
+static int add_size(void *arg, struct bpk_view piece, struct bpk_err *err)
+{
+	size_t *size = arg;
+
+	if (piece.size > SIZE_MAX - *size)
+		return bpk_fail_memory(err, piece.size);
+	*size += piece.size;
+	return 0;
+}
+
+/* Find out whether the bytes are a value, and at most how large its text is. */
+static int measure(struct bpk_view bytes, size_t *size, bool *is_value, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
-	size_t start = json->size;
+	struct bpk_buf piece = { 0 };
+	struct printer p = { .cursor = bpk_cursor(bytes),
+			     .out = &piece,
+			     .take = add_size,
+			     .arg = size,
+			     .measures = true,
+			     .err = &why };
 
-	if (bpk_msgpack_print(bytes, json, &why) == 0)
+	*size = 0;
+	*is_value = print_all(&p) == 0;
+	bpk_buf_clear(&piece);
+	if (*is_value)
 		return 0;
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_LIMIT)
 		return bpk_fail_as(err, &why);
-	if (bpk_buf_printf(json, err, "{\"$raw\": \"") == 0 && bpk_hex_put(json, bytes, err) == 0 &&
-	    bpk_buf_printf(json, err, "\"}") == 0)
+	if (bytes.size > (SIZE_MAX - RAW_SIZE) / 2)
+		return bpk_fail_memory(err, bytes.size);
+	*size = RAW_SIZE + 2 * bytes.size;
+	return 0;
+}
+
+static int print_measured(struct printer *p, bool is_value)
+{
+	if (is_value)
+		return print_all(p);
+	if (put(p, RAW) != 0 || print_hex(p, bpk_view(p->cursor.next, p->cursor.left)) != 0 ||
+	    put(p, RAW_END) != 0)
+		return -1;
+	return pass_on(p, 0);
+}
+
+int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
+{
+	struct printer p = { .cursor = bpk_cursor(bytes), .out = json, .err = err };
+	size_t start = json->size, size;
+	bool is_value;
+
+	if (measure(bytes, &size, &is_value, err) != 0)
+		return -1;
+	if (size > SIZE_MAX - END - start)
+		return bpk_fail_memory(err, size);
+	if (bpk_buf_reserve(json, start + size + END, err) == 0 &&
+	    print_measured(&p, is_value) == 0)
 		return 0;
 	json->size = start;
 	return -1;
+}
+
+int bpk_msgpack_text_size(struct bpk_view bytes, size_t *size, struct bpk_err *err)
+{
+	bool is_value;
+
+	return measure(bytes, size, &is_value, err);
+}
+
+int bpk_msgpack_stream_any(struct bpk_view bytes,
+			   int (*take)(void *arg, struct bpk_view piece, struct bpk_err *err),
+			   void *arg, struct bpk_err *err)
+{
+	struct bpk_buf piece = { 0 };
+	struct printer p = {
+		.cursor = bpk_cursor(bytes), .out = &piece, .take = take, .arg = arg, .err = err
+	};
+	bool is_value;
+	size_t size;
+	int rc = measure(bytes, &size, &is_value, err);
+
+	if (rc == 0)
+		rc = print_measured(&p, is_value);
+	bpk_buf_clear(&piece);
+	return rc;
 }

@@ -31,6 +31,14 @@ int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_er
 /* The same for any bytes: malformed, trailing or too deep ones become {"$raw": "hex"}. */
 int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
 
+/* At most the size of that text, which may be seven times that of the bytes. */
+int bpk_msgpack_text_size(struct bpk_view bytes, size_t *size, struct bpk_err *err);
+
+/* Hand that text to take, piece by piece: some KiB of whole characters, valid during the call. */
+int bpk_msgpack_stream_any(struct bpk_view bytes,
+			   int (*take)(void *arg, struct bpk_view piece, struct bpk_err *err),
+			   void *arg, struct bpk_err *err);
+
 /* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: not
  * JSON. */
 int bpk_msgpack_parse(struct bpk_view json, struct bpk_buf *out, struct bpk_err *err);

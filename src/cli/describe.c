@@ -214,18 +214,19 @@ static void print_layers(const struct bpk_info *info)
 /* False, which is said, if the user has none. */
 static bool print_users_metadata(const struct bpk_info *info)
 {
-	struct bpk_buf text = { 0 };
+	struct bpk_buf less = { 0 };
 	struct bpk_err err = { 0 };
+	struct bpk_view text;
 	bool has;
 
-	if (bpk_identity_users(info, &text, &err) != 0)
+	if (bpk_identity_users(info, &less, &text, &err) != 0)
 		bpk_report(NULL, &err);
 	has = text.size > 0;
 	if (has)
-		print_metadata(bpk_buf_view(&text));
+		print_metadata(text);
 	else
 		print_field("metadata", "none");
-	bpk_buf_clear(&text);
+	bpk_buf_clear(&less);
 	return has;
 }
 

@@ -53,12 +53,16 @@ int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct b
 	return rc;
 }
 
-int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *text, struct bpk_err *err)
+int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *less, struct bpk_view *text,
+		       struct bpk_err *err)
 {
-	if (!info->metadata.given)
+	*text = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
+	if (text->size == 0 || !bpk_ident_is_named(*text))
 		return 0;
-	return bpk_buf_append(text, info->metadata.text, err) != 0 ? -1
-								   : bpk_ident_strip(text, err);
+	if (bpk_buf_append(less, *text, err) != 0 || bpk_ident_strip(less, err) != 0)
+		return -1;
+	*text = bpk_buf_view(less);
+	return 0;
 }
 
 int bpk_identity_recorded(const struct bpk_input *in, struct bpk_ident *tree, struct bpk_err *err)

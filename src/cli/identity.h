@@ -13,8 +13,10 @@ int bpk_identity_print(const struct bpk_info *info, uint64_t raw_size, char text
 /* Add identity_root to the record: null without a record that fits. */
 int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct bpk_err *err);
 
-/* Append the user's metadata, without the record; empty: there are none. */
-int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *text, struct bpk_err *err);
+/* The user's metadata, without the record; empty: there are none. less, which is zeroed and the
+ * caller's to clear, holds them if they differ from the text in info. */
+int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *less, struct bpk_view *text,
+		       struct bpk_err *err);
 
 /* Find the record, and fail with BPK_CORRUPT if it is not one of as many bytes as are there; *has
  * is false without any. */

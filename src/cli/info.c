@@ -211,15 +211,16 @@ static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err
 
 static int record_metadata(const struct bpk_info *info, struct bpk_err *err)
 {
-	struct bpk_buf text = { 0 };
-	int rc = bpk_identity_users(info, &text, err);
+	struct bpk_buf less = { 0 };
+	struct bpk_view text;
+	int rc = bpk_identity_users(info, &less, &text, err);
 	bool has = text.size > 0;
 
 	if (has)
-		bpk_record_bytes("metadata", bpk_buf_view(&text));
+		bpk_record_bytes("metadata", text);
 	else
 		bpk_record_text("metadata", NULL);
-	bpk_buf_clear(&text);
+	bpk_buf_clear(&less);
 	bpk_record_u64("metadata_stored_size", has ? info->metadata.stored_size : BPK_UNKNOWN);
 	bpk_record_u64("metadata_room", has ? info->metadata.room : BPK_UNKNOWN);
 	bpk_record_text("metadata_codec", has ? info->metadata.codec : NULL);
@@ -242,10 +243,17 @@ static void record_shape(const char *name, const uint64_t *shape, size_t ndimens
 	bpk_record_list_end();
 }
 
+static int record_piece(void *arg, struct bpk_view piece, struct bpk_err *err)
+{
+	(void)arg;
+	(void)err;
+	bpk_record_piece(piece);
+	return 0;
+}
+
 /* content is JSON text, as metadata are */
 static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 {
-	struct bpk_buf content = { 0 };
 	int rc = 0;
 
 	bpk_record_list_begin("layers");
@@ -254,10 +262,11 @@ static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 		bpk_record_text("name", info->metadata.layers[i].name);
 		bpk_record_bool("fixed", info->metadata.layers[i].fixed);
 		bpk_record_u64("size", info->metadata.layers[i].content.size);
-		rc = bpk_msgpack_print_any(info->metadata.layers[i].content, &content, err);
-		bpk_record_bytes("content", bpk_buf_view(&content));
+		bpk_record_pieces_begin("content");
+		rc = bpk_msgpack_stream_any(info->metadata.layers[i].content, record_piece, NULL,
+					    err);
+		bpk_record_pieces_end();
 		bpk_record_item_end();
-		bpk_buf_clear(&content);
 	}
 	bpk_record_list_end();
 	return rc;

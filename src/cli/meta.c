@@ -91,24 +91,25 @@ static int print_value(const struct meta_args *args, struct bpk_view value, stru
 static int print_metadata(const struct meta_args *args, struct bpk_input *in, const char *key,
 			  struct bpk_err *err)
 {
-	struct bpk_buf text = { 0 };
+	struct bpk_buf less = { 0 };
 	struct bpk_view value;
 	int rc;
 
 	if (bpk_input_check_damage(in, err) != 0)
 		return -1;
-	if (bpk_identity_users(in->info, &text, err) != 0)
+	if (bpk_identity_users(in->info, &less, &value, err) != 0) {
+		bpk_buf_clear(&less);
 		return bpk_input_subject(in, err);
-	if (text.size == 0) {
-		bpk_buf_clear(&text);
+	}
+	if (value.size == 0) {
+		bpk_buf_clear(&less);
 		return fail_no_metadata(in, err);
 	}
-	value = bpk_buf_view(&text);
 	if (key != NULL)
 		value = bpk_json_member(value, key);
 	rc = bpk_json_kind(value) == BPK_JSON_NONE ? fail_no_key(key, err)
 						   : print_value(args, value, err);
-	bpk_buf_clear(&text);
+	bpk_buf_clear(&less);
 	return rc == 0 ? 0 : bpk_input_subject(in, err);
 }
 

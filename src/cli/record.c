@@ -28,15 +28,25 @@ static void print_key(const char *key, const char *suffix)
 }
 
 /* Without memory for a line's worth of text nothing sensible can follow. */
-static void print_quoted(struct bpk_view text)
+void bpk_record_piece(struct bpk_view text)
 {
 	struct bpk_buf buf = { 0 };
 	struct bpk_err err = { 0 };
 
-	if (bpk_json_put_string(&buf, text, &err) != 0)
-		bpk_report(NULL, &err);
-	print_buf(&buf);
+	while (text.size > 0) {
+		if (bpk_json_put_piece(&buf, &text, &err) != 0)
+			bpk_report(NULL, &err);
+		print_buf(&buf);
+		buf.size = 0;
+	}
 	bpk_buf_clear(&buf);
+}
+
+static void print_quoted(struct bpk_view text)
+{
+	putchar('"');
+	bpk_record_piece(text);
+	putchar('"');
 }
 
 static void print_base64(struct bpk_view bytes)
@@ -71,6 +81,17 @@ void bpk_record_text(const char *key, const char *text)
 	}
 	print_key(key, "");
 	fputs("null", stdout);
+}
+
+void bpk_record_pieces_begin(const char *key)
+{
+	print_key(key, "");
+	putchar('"');
+}
+
+void bpk_record_pieces_end(void)
+{
+	putchar('"');
 }
 
 void bpk_record_begin(const char *command, const char *path)

@@ -24,6 +24,11 @@ void bpk_record_settle(const struct bpk_shared *shared, const char *path);
 void bpk_record_text(const char *key, const char *text);
 void bpk_record_bytes(const char *key, struct bpk_view text);
 
+/* The same for a text that comes in pieces, of whole UTF-8 characters. */
+void bpk_record_pieces_begin(const char *key);
+void bpk_record_piece(struct bpk_view text);
+void bpk_record_pieces_end(void);
+
 /* BPK_UNKNOWN is null. */
 void bpk_record_u64(const char *key, uint64_t value);
 void bpk_record_bool(const char *key, bool value);

@@ -440,8 +440,8 @@ const struct bpk_command bpk_command_repair = {
 		"--merge makes one archive of several damaged copies of it. "
 		"--finish adds the counts and offsets that an archive from a pipe lacks. "
 		"--reseal renews the digests and the seal of FILE after another program changed "
-		"it. An archive "
-		"that needs no repair stays unchanged; without -v nothing is printed then.",
+		"it. An archive that needs no repair stays unchanged; without -v nothing is "
+		"printed then.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.foreign = foreign,

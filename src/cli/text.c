@@ -57,14 +57,28 @@ const char *bpk_printable(const char *text, struct bpk_err *out)
 	return out->text;
 }
 
+/* Bytes at the start of text that show as themselves. */
+static size_t ascii_size(struct bpk_view text)
+{
+	size_t size = 0;
+
+	while (size < text.size && text.data[size] >= ' ' && text.data[size] <= '~')
+		size++;
+	return size;
+}
+
 void bpk_print_escaped(struct bpk_view text)
 {
 	char shown[BPK_TEXT_SHOWN];
 
 	while (text.size > 0) {
-		size_t taken = bpk_text_show(text, shown);
+		size_t taken = ascii_size(text);
 
-		fputs(shown, stdout);
+		fwrite(text.data, 1, taken, stdout);
+		if (taken == 0) {
+			taken = bpk_text_show(text, shown);
+			fputs(shown, stdout);
+		}
 		text = bpk_view(text.data + taken, text.size - taken);
 	}
 }

@@ -49,7 +49,8 @@ struct bpk_merged {
 	} differs;              /* from member to member */
 	struct bpk_array array; /* of the first member; its rows are the sum of all rows */
 	bool tells_array;       /* the metadata describe an array */
-	struct bpk_buf text;    /* metadata, with 0 as the number of rows */
+	struct bpk_view text;   /* metadata, with 0 as the number of rows; of base, or plain */
+	struct bpk_buf plain;
 	struct bpk_buf metadata;
 	bool has_offsets, pending;
 	uint64_t hole_size;

@@ -74,14 +74,15 @@ static int add_sizes(struct bpk_merged *m, const struct bpk_info *info,
 
 /* ---- Arrays and metadata ---- */
 
-/* The metadata; if they describe an array with rows, the number of rows becomes 0. */
-static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *tells,
-		      struct bpk_err *err)
+/* The metadata; if they describe an array with rows, which *tells, a copy in buf with 0 rows. */
+static int plain_text(const struct bpk_info *info, struct bpk_buf *buf, struct bpk_view *text,
+		      bool *tells, struct bpk_err *err)
 {
 	struct bpk_array array = { 0 };
 	struct bpk_err why = { 0 };
 
 	*tells = false;
+	*text = bpk_view(NULL, 0);
 	if (!info->metadata.given)
 		return 0;
 	if (bpk_array_from_metadata(info->metadata.text, &array, tells, NULL, &why) != 0) {
@@ -91,13 +92,18 @@ static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *t
 	}
 	*tells = *tells && array.ndimensions > 0;
 	bpk_array_clear(&array);
-	return *tells ? bpk_array_set_rows(info->metadata.text, 0, text, err)
-		      : bpk_buf_append(text, info->metadata.text, err);
+	*text = info->metadata.text;
+	if (!*tells)
+		return 0;
+	if (bpk_array_set_rows(info->metadata.text, 0, buf, err) != 0)
+		return -1;
+	*text = bpk_buf_view(buf);
+	return 0;
 }
 
-static bool same_bytes(const struct bpk_buf *a, const struct bpk_buf *b)
+static bool same_bytes(struct bpk_view a, struct bpk_view b)
 {
-	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
 /* True for arrays that can be concatenated by rows. */
@@ -111,7 +117,7 @@ static int begin(struct bpk_merged *m, const struct bpk_info *info, struct bpk_e
 	m->base = info;
 	m->has_offsets = info->chunks.has_offsets;
 	m->unprotected = info->unprotected;
-	if (plain_text(info, &m->text, &m->tells_array, err) != 0)
+	if (plain_text(info, &m->plain, &m->text, &m->tells_array, err) != 0)
 		return -1;
 	return has_rows(info->array.type) ? bpk_array_copy(info->array.type, &m->array, err) : 0;
 }
@@ -131,14 +137,15 @@ static void add_array(struct bpk_merged *m, const struct bpk_array *array)
 
 static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
 {
-	struct bpk_buf text = { 0 };
+	struct bpk_buf plain = { 0 };
+	struct bpk_view text;
 	bool tells;
-	int rc = plain_text(info, &text, &tells, err);
+	int rc = plain_text(info, &plain, &text, &tells, err);
 
 	m->differs.metadata = m->differs.metadata || tells != m->tells_array ||
 			      info->metadata.given != m->base->metadata.given ||
-			      !same_bytes(&text, &m->text);
-	bpk_buf_clear(&text);
+			      !same_bytes(text, m->text);
+	bpk_buf_clear(&plain);
 	m->differs.typesize =
 		m->differs.typesize || info->chunks.typesize != m->base->chunks.typesize;
 	m->differs.checksum =
@@ -259,7 +266,7 @@ void bpk_merged_clear(struct bpk_merged *m)
 {
 	bpk_sizes_clear(&m->chunks.runs);
 	bpk_array_clear(&m->array);
-	bpk_buf_clear(&m->text);
+	bpk_buf_clear(&m->plain);
 	bpk_buf_clear(&m->metadata);
 	*m = (struct bpk_merged){ 0 };
 }

@@ -3,7 +3,7 @@
 # a lock or a draft, commands that read change nothing, and commands that change an archive touch no
 # file but that archive's.
 #
-#   BPK_NEIGHBOUR_FULL  non-empty: every case, not one in six
+#   BPK_TEST_WHOLE  1: every case, not one in six
 
 load lib
 
@@ -128,7 +128,7 @@ need_two_users() {
     chmod a+x "$BATS_RUN_TMPDIR"
     step=6
     light && step=11
-    [ -z "${BPK_NEIGHBOUR_FULL:-}" ] || step=1
+    [ -z "${BPK_TEST_WHOLE:-}" ] || step=1
     cases=0
 }
 

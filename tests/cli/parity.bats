@@ -910,7 +910,7 @@ END
     refuses 3 "bpk verify --heal 'a b.blp' in place, bpk repair --apply -o OUT 'a b.blp' into" bpk verify 'a b.blp'
     rm 'a b.blp.bpp'
     ends 2 bpk verify 'a b.blp'
-    says "; bpk unpack --fill zero 'a b.blp' saves all other data$"
+    says "; bpk repair 'a b.blp' shows which data are left$"
     { cat whole && echo more; } >'a b.blp'
     bpk parity -q --force 'a b.blp' || true
     head -c 100 whole >'a b.blp'
@@ -939,8 +939,8 @@ END
     data noise 100000 raw
     bpk pack -q -z 4K -o a.blp raw
     printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
-    refuses 2 '; bpk unpack --fill zero a.blp saves all other data$' bpk unpack -o out a.blp
-    refuses 2 '; it has no parity file; bpk unpack --fill zero a.blp saves all other data$' bpk verify --heal a.blp
+    refuses 2 '; bpk repair a.blp shows which data are left$' bpk unpack -o out a.blp
+    refuses 2 '; it has no parity file; bpk repair a.blp shows which data are left$' bpk verify --heal a.blp
     bpk pack -q -f -z 4K -o a.blp raw
     bpk parity -q a.blp 20
     cp -p a.blp whole

@@ -38,6 +38,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest */
 static int out = -1;
 static struct known {
 	uint64_t inode;
+	int64_t time; /* its mtime, ns since 1970 */
 	size_t size;
 	char *bytes;
 } files[FILES_MOST];
@@ -157,6 +158,7 @@ static void look_at_file(struct known *file)
 	static char bytes[FILE_MOST];
 	char path[PATH_MAX];
 	struct stat st;
+	int64_t time;
 	long size, fd;
 
 	attic_path(file->inode, path);
@@ -167,7 +169,9 @@ static void look_at_file(struct known *file)
 	if (size < 0 || size == FILE_MOST || raw_stat((int)fd, "", &st, AT_EMPTY_PATH) != 0)
 		give_up(path);
 	syscall(SYS_close, fd);
-	if (file->bytes != NULL && file->size == (size_t)size &&
+	time = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+	/* a time alone is set, too: lists of changes compare it */
+	if (file->bytes != NULL && file->time == time && file->size == (size_t)size &&
 	    memcmp(file->bytes, bytes, (size_t)size) == 0)
 		return;
 	free(file->bytes);
@@ -176,9 +180,8 @@ static void look_at_file(struct known *file)
 		give_up("no memory");
 	memcpy(file->bytes, bytes, (size_t)size);
 	file->size = (size_t)size;
-	put_record(POWERLOG_FILE, file->inode,
-		   st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec, bytes,
-		   (size_t)size);
+	file->time = time;
+	put_record(POWERLOG_FILE, file->inode, time, bytes, (size_t)size);
 }
 
 static void look(void)

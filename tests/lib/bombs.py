@@ -23,6 +23,7 @@ import zlib
 
 MIB = 1 << 20
 MOST_CHUNK = 2147483583
+MOST_LAYERS = (4 << 20) - 64  # unpacked, whatever a frame's size
 
 # ---- Chunks ----
 
@@ -354,10 +355,10 @@ def msgpack(r):
     many = r.choice([4096, MIB, 4 * MIB, 30 * MIB])
     large = r.choice([
         special(1, many), special(3, many, b"\x90" * 8), special(3, many, b"\xcb\x3f\xf1\x99\x99\x99\x99\x99\x9a"[:8]),
-        zlib_chunk(b"\xdd" + struct.pack(">I", min(many, MIB) - 5) + r.choice(
-            [b"\x90", b"\xc0", b"\xa0", b"\x80"]) * (min(many, MIB) - 5)),
-        zlib_chunk(b"\xdb" + struct.pack(">I", min(many, MIB) - 5) + b"[" * (min(many, MIB) - 5)),
-        zlib_chunk(b"\xc6" + struct.pack(">I", min(many, MIB) - 5) + bytes(min(many, MIB) - 5)),
+        zlib_chunk(b"\xdd" + struct.pack(">I", min(many, MOST_LAYERS) - 5) + r.choice(
+            [b"\x90", b"\xc0", b"\xa0", b"\x80", b"\xc2"]) * (min(many, MOST_LAYERS) - 5)),
+        zlib_chunk(b"\xdb" + struct.pack(">I", min(many, MOST_LAYERS) - 5) + r.choice([b"[", b"\1", b'"']) * (min(many, MOST_LAYERS) - 5)),
+        zlib_chunk(b"\xc6" + struct.pack(">I", min(many, MOST_LAYERS) - 5) + bytes(min(many, MOST_LAYERS) - 5)),
         streams(many, many, run), stored(content)])
     vary = [(b"l%d" % i, large if i % 3 == 0 else stored(content[:200]))
             for i in range(r.choice([1, 2, 16]))]
@@ -801,6 +802,15 @@ def first():
     empty = zlib_chunk(b"\xdd" + struct.pack(">I", MIB - 5) + b"\xa0" * (MIB - 5))
     yield ("strings.b2frame", frame(stored(b"abcdefgh"), stored(entries([0]), 8), 8, 8,
                                     vary=[(b"a", empty), (b"b", empty)]), [["info", "--json"]])
+    for name, head, value in (("false", b"\xdd", b"\xc2"), ("text", b"\xdb", b"\1"), ("raw", b"\xdd", b"\xc1"),
+                              ("keys", b"\xdf", b"\xa0\xc0")):
+        count = MOST_LAYERS // len(value) - 5
+        layer = zlib_chunk(head + struct.pack(">I", count) + value * count)
+        looks = [["info", "-vv"], ["meta", "get"], ["verify"]]
+        if name != "keys":  # which takes most of a second
+            looks.append(["info", "--json"])
+        yield (name + "-layer.b2frame", frame(stored(b"abcdefgh"), stored(entries([0]), 8), 8, 8, vary=[(b"a", layer)]),
+               looks)
     text = b"[" + b"[]," * (20 << 20) + b"0]"
     yield ("tiny.b2frame", frame(variable([1], zstd_zeros), uniform_index(700199, 0), 700199, 1, flags=0xd2),
            [["cat"], ["cat", "-T", "16", "--bytes", "1:"], ["unpack", "-c"], ["tar", "--raw", "-o", "-"]])

@@ -34,6 +34,69 @@ static void prints(const char *hex, const char *text, enum bpk_kind kind)
 	bpk_buf_clear(&json);
 }
 
+/* ---- In pieces ---- */
+
+enum { MOST_PIECE = 64 << 10 };
+
+static int collect(void *arg, struct bpk_view piece, struct bpk_err *err)
+{
+	assert_true(piece.size <= MOST_PIECE);
+	assert_true(bpk_utf8_valid(piece));
+	return bpk_buf_append(arg, piece, err);
+}
+
+/* The pieces together are the whole text, of the size that is told before. */
+static void streams(struct bpk_view bytes)
+{
+	struct bpk_buf whole = { 0 }, pieces = { 0 };
+	struct bpk_err err = { 0 };
+	size_t size = 0;
+
+	assert_int_equal(bpk_msgpack_print_any(bytes, &whole, &err), 0);
+	assert_int_equal(bpk_msgpack_stream_any(bytes, collect, &pieces, &err), 0);
+	assert_int_equal(bpk_msgpack_text_size(bytes, &size, &err), 0);
+	assert_true(size >= whole.size);
+	assert_int_equal(pieces.size, whole.size);
+	assert_memory_equal(pieces.data, whole.data, whole.size);
+	assert_int_equal(bpk_json_check(bpk_buf_view(&whole), &err), 0);
+	bpk_buf_clear(&whole);
+	bpk_buf_clear(&pieces);
+}
+
+/* size bytes of a value behind a head; pattern again and again. */
+static void streams_many(const char *head, const char *pattern, size_t size)
+{
+	struct bpk_buf bytes = { 0 };
+
+	take_hex(&bytes, head);
+	for (int shift = 24; shift >= 0; shift -= 8)
+		bytes.data[bytes.size - 4 + (size_t)(24 - shift) / 8] = (uint8_t)(size >> shift);
+	size += bytes.size;
+	while (bytes.size < size)
+		take_hex(&bytes, pattern);
+	bytes.size = size;
+	streams(bpk_buf_view(&bytes));
+	bpk_buf_clear(&bytes);
+}
+
+static void test_pieces(void **state)
+{
+	(void)state;
+	for (size_t size = 8190; size <= 8194; size++) {
+		streams_many("db00000000", "01", size); /* escapes */
+		streams_many("db00000000", "61c2856b",
+			     size & ~3u); /* one of a character of two bytes */
+		streams_many("db00000000", "61f09f8c8d6b", size / 6 * 6);
+		streams_many("db00000000", "61ff", size); /* no text */
+		streams_many("c600000000", "00", size);
+		streams_many("dd00000000", "c2", size);
+		streams_many("dd00000000", "c1", size); /* not msgpack */
+	}
+	streams_many("dd00000000", "c2", 1 << 20);
+	streams(bpk_view("\xc1", 1));
+	streams(bpk_view("\x01", 1));
+}
+
 static void parses(const char *text, const char *hex, enum bpk_kind kind)
 {
 	struct bpk_buf bytes = { 0 }, found = { 0 };
@@ -276,10 +339,15 @@ static void test_random_doubles_come_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars), cmocka_unit_test(test_floats),
-		cmocka_unit_test(test_digits),  cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_forms),   cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_depth),   cmocka_unit_test(test_random_doubles_come_back),
+		cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_floats),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_random_doubles_come_back),
 	};
 
 	return UNIT_RUN(tests);

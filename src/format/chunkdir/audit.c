@@ -132,7 +132,6 @@ static int check_checksum(const struct audit *a, const struct bpk_chunkdir_file 
 			  struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = a->reader->info.chunks.checksum;
-
 	const struct bpk_seal *seal = &a->reader->set.seal;
 
 	if ((!seal->marked && !seal->recorded) || file->info->chunks.checksum == checksum)

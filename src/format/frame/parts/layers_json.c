@@ -15,7 +15,10 @@
 #define TRAILER "$trailer:"
 #define JSON    "json"
 
-enum { KEY = sizeof HEX + sizeof TRAILER + 2 * BPK_FRAME_MAX_NAME };
+enum {
+	KEY = sizeof HEX + sizeof TRAILER + 2 * BPK_FRAME_MAX_NAME,
+	MEMBER = 6 * KEY + sizeof "{, \"\": }", /* all but the content; an escape has six bytes */
+};
 
 static bool begins(const char *name, const char *with)
 {
@@ -64,6 +67,45 @@ static int print_member(const struct bpk_frame_layer *layer, const struct bpk_fr
 	return bpk_msgpack_print_any(bpk_buf_view(&layer->content), out, err);
 }
 
+static size_t count_users(const struct bpk_frame_layers *layers)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < layers->count; i++)
+		n += !bpk_frame_layer_is_ours(layers->all[i].name);
+	return n;
+}
+
+/* Add up the sizes of the texts of the users' layers, with room for their keys. */
+static int add_sizes(const struct bpk_frame_layers *layers, size_t *size, struct bpk_err *err)
+{
+	for (size_t i = 0; i < layers->count; i++) {
+		size_t one;
+
+		if (bpk_frame_layer_is_ours(layers->all[i].name))
+			continue;
+		if (bpk_msgpack_text_size(bpk_buf_view(&layers->all[i].content), &one, err) != 0)
+			return -1;
+		if (one > SIZE_MAX - MEMBER - *size)
+			return bpk_fail_memory(err, one);
+		*size += one + MEMBER;
+	}
+	return 0;
+}
+
+/* Make room for the texts of several layers: where the buffer grew, there would be two of it. */
+static int make_room(const struct bpk_frame_layers *fixed, const struct bpk_frame_layers *layers,
+		     struct bpk_buf *out, struct bpk_err *err)
+{
+	size_t size = out->size + MEMBER;
+
+	if (count_users(fixed) + count_users(layers) < 2)
+		return 0;
+	if (add_sizes(fixed, &size, err) != 0 || add_sizes(layers, &size, err) != 0)
+		return -1;
+	return bpk_buf_reserve(out, size, err);
+}
+
 static int print_members(const struct bpk_frame_layers *fixed,
 			 const struct bpk_frame_layers *layers, struct bpk_buf *out, bool *is_empty,
 			 struct bpk_err *err)
@@ -77,15 +119,6 @@ static int print_members(const struct bpk_frame_layers *fixed,
 		    print_member(&layers->all[i], fixed, out, is_empty, err) != 0)
 			return -1;
 	return *is_empty ? 0 : bpk_buf_printf(out, err, "}");
-}
-
-static size_t count_users(const struct bpk_frame_layers *layers)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < layers->count; i++)
-		n += !bpk_frame_layer_is_ours(layers->all[i].name);
-	return n;
 }
 
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
@@ -140,7 +173,9 @@ int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 		*is_empty = false;
 		return bpk_buf_append(out, text, err);
 	}
-	return print_members(fixed, layers, out, is_empty, err);
+	return make_room(fixed, layers, out, err) != 0
+		       ? -1
+		       : print_members(fixed, layers, out, is_empty, err);
 }
 
 /* ---- Parsing ---- */
