@@ -46,6 +46,26 @@ static int look_at_header(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
+/* True if the record of the seal is still the reader's. A change renews it, while times may be those
+ * of before: the clock of a file system has ticks of some milliseconds. */
+static bool has_same_seal(const struct bpk_bloscpack_reader *reader)
+{
+	struct bpk_place place = { .source = reader->source };
+	const struct bpk_seal *then = &reader->seal, *seal;
+	void *again = NULL;
+	bool same;
+
+	if (!then->recorded)
+		return true;
+	if (bpk_bloscpack_reader_ops.open(&place, &reader->options, &again, NULL) != 0)
+		return false;
+	seal = &((const struct bpk_bloscpack_reader *)again)->seal;
+	same = seal->recorded && seal->generation == then->generation &&
+	       memcmp(seal->root, then->root, sizeof seal->root) == 0;
+	bpk_bloscpack_reader_ops.close(again);
+	return same;
+}
+
 /* Find how the file has changed; now becomes the reader of its current state. */
 static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_reader *now,
 		      enum bpk_bloscpack_change *change, struct bpk_err *err)
@@ -56,7 +76,7 @@ static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_blos
 		return -1;
 	*change = grown ? BPK_BLOSCPACK_GROWN : BPK_BLOSCPACK_CHANGED;
 	/* CHANGED also covers other parts overwritten, and a change that was undone */
-	if (same && bpk_source_unchanged(reader->source, NULL) == 0)
+	if (same && bpk_source_unchanged(reader->source, NULL) == 0 && has_same_seal(reader))
 		*change = BPK_BLOSCPACK_SAME;
 	return 0;
 }
