@@ -361,10 +361,9 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
-	rc = find_parity(args, transfer->in, &found->parity, err);
-	if (rc == 0 && verdict.parity == BPK_SIDE_DAMAGED)
-		found->parity = verdict.parity;
-	return rc;
+	/* the parity file may be damaged, too, which restored what was lost nonetheless */
+	rc = bpk_heal_judge(shared, transfer->in, 0, &verdict, err);
+	return note_parity(args, transfer->in, found, BPK_OK, &verdict, rc, err);
 }
 
 /* Damage may leave nothing of an archive but the promise of its name. */
