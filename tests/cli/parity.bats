@@ -879,6 +879,20 @@ END
     [ "$(grep -c 'has no parity$' "$err")" -eq 2 ]
 }
 
+@test "verify --parity: what parity restores into another file alone has status 2" {
+    data records 20000 a
+    for format in blp b2frame b2sparse chunked; do
+        bpk pack -q -F $format --parity 20 -o f a
+        file=$(find f -type f -size +4k | head -n 1)
+        printf XXXXXXXX | dd of="$file" bs=1 seek=3000 conv=notrunc status=none
+        refuses 3 'written since its parity was: bpk repair --apply -o OUT' bpk verify f
+        refuses 2 'written since its parity was: bpk repair --apply -o OUT f writes the state of then into another file$' \
+            bpk verify --parity f
+        [ "$(wc -l <"$err")" -eq 1 ]
+        rm -r f f.bpp
+    done
+}
+
 @test "verify --json names each cause of status 3" {
     need_python
     word() { bpk verify --json a.blp >line 2>"$err" || :; json line 'x["repairable"], x["parity"], x["status"]'; }
