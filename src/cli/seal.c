@@ -193,8 +193,7 @@ static int judge_changed(const struct seal_args *args, const struct bpk_signatur
 	if (test(args, in, err) != 0)
 		return -1;
 	bpk_fail(err, BPK_REPAIRABLE,
-		 "the signature is of generation %" PRIu64
-		 ", the archive is at generation %" PRIu64
+		 "the signature is of generation %" PRIu64 ", the archive is at generation %" PRIu64
 		 "%s; if you made that change, bpk seal --sign KEY %s signs it",
 		 signature->seal.generation, in->info->seal.generation,
 		 args->quick ? ", and its chunks were not read" : " and intact",
