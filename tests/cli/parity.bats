@@ -178,7 +178,7 @@ protected() {
         for i in 1 2 3 4 5 6; do rot a.blp $(((RANDOM << 15 | RANDOM) % size)) 1; done
         rot a.blp.bpp $((RANDOM % 500)) 1
         rot a.blp.bpp $((100000 + RANDOM)) 3000
-        ends 0 bpk verify --heal a.blp
+        ends 3 bpk verify --heal a.blp
         same a.blp good
         refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells and a copy' bpk verify a.blp
         quietly bpk parity a.blp
