@@ -93,8 +93,9 @@ static void tell(const struct bpk_shared *shared, const char *path, const char *
 		 const struct bpk_healed *healed)
 {
 	if (!shared->quiet)
-		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " cells were restored by %s",
-			 healed->bytes, healed->cells, side);
+		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " %s were restored by %s",
+			 healed->bytes, healed->cells, bpk_plural(healed->cells, "cell", "cells"),
+			 side);
 }
 
 void bpk_heal_tell(const struct bpk_shared *shared, const char *path,

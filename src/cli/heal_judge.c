@@ -3,6 +3,7 @@
 #include "cli/heal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "cli/heal_side.h"
 #include "cli/heal_tree.h"
@@ -70,13 +71,26 @@ static int note_other_time(const struct bpk_shared *shared, const struct bpk_sid
 	return 0;
 }
 
+/* The damaged parts of a parity file. */
+static const char *name_damage(const struct bpk_parity_scan *scan, char where[64])
+{
+	static const char tables[] = "a copy of its tables";
+
+	if (scan->bad_parity == 0)
+		return tables;
+	snprintf(where, 64, "%" PRIu64 " %s%s%s", scan->bad_parity,
+		 bpk_plural(scan->bad_parity, "cell", "cells"), scan->bad_tables ? " and " : "",
+		 scan->bad_tables ? tables : "");
+	return where;
+}
+
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
 		       struct bpk_err *err)
 {
 	const struct bpk_parity_scan *scan = &side->scan;
 	const char *path = in->path;
-	char word[BPK_WORD_TEXT];
+	char word[BPK_WORD_TEXT], where[64];
 
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
@@ -91,10 +105,9 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 			 scan->bad, bpk_parity_cells(side->parity), word);
 	} else if (bpk_side_is_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "is whole, but its parity file %s is damaged in %" PRIu64
-			 " cells%s; bpk parity %s renews it",
-			 side->name, scan->bad_parity,
-			 scan->bad_tables ? " and a copy of its tables" : "", word);
+			 "is whole, but its parity file %s is damaged in %s; bpk parity %s renews "
+			 "it",
+			 side->name, name_damage(scan, where), word);
 	} else {
 		return note_other_time(shared, side, path);
 	}

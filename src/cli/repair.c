@@ -65,7 +65,8 @@ static const struct bpk_opt opt_guess = {
 	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, guess),
 	.help = "with --apply: guess at the damaged byte of a chunk by its checksum",
 	.more = "A chunk is restored if one byte alone makes it match, and unpack. That may be "
-		"wrong, so the status is 2. A parity file is not used.",
+		"wrong, so the status is 2. A parity file is not used. For Bloscpack files and "
+		"chunked directories alone.",
 };
 
 static const struct bpk_opt opt_finish = {

@@ -525,6 +525,17 @@ static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bp
 	return true;
 }
 
+/* An option that cannot do what it is given for is not passed over. */
+static int check_guesses(const struct bpk_salvage_job *job, const char *path, struct bpk_err *err)
+{
+	if (!job->found.guesses || job->format->salvage_guesses)
+		return 0;
+	bpk_fail(err, BPK_USAGE,
+		 "--guess is for Bloscpack files and chunked directories, not for format %s",
+		 job->format->name);
+	return bpk_err_subject(err, "%s", path);
+}
+
 bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
 		      const char *from, bool applies, bool guesses)
 {
@@ -538,8 +549,9 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 	enum need need = UNREAD;
 	bool opened, failed;
 
-	failed = open_job(&job, path, applies, &opened, &damage) != 0;
-	if (opened)
+	failed = open_job(&job, path, applies, &opened, &damage) != 0 ||
+		 (opened && check_guesses(&job, path, &damage) != 0);
+	if (opened && !failed)
 		need = need_of(job.shared, &job.in, applies, &damage);
 	/* the next steps would pass a file that could not be read */
 	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));

@@ -173,9 +173,37 @@ static int sign(const struct seal_args *args, struct bpk_input *in, const char *
 
 /* ---- checking ---- */
 
+/* Test the archive against its root. */
+static int test(const struct seal_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	if (!args->quick)
+		return bpk_side_test(&args->shared, in, err);
+	if (in->format->reader->prove(in->reader, 0, 0, err) != 0)
+		return bpk_input_subject(in, err);
+	return bpk_input_unchanged(in, err);
+}
+
+/* The archive was changed since it was signed. Only of an intact one can somebody say whether the
+ * change was meant: damage would be signed with it. */
+static int judge_changed(const struct seal_args *args, const struct bpk_signature *signature,
+			 struct bpk_input *in, struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+
+	if (test(args, in, err) != 0)
+		return -1;
+	bpk_fail(err, BPK_REPAIRABLE,
+		 "the signature is of generation %" PRIu64 ", the archive is at generation %" PRIu64
+		 "%s; if you made that change, bpk seal --sign KEY %s signs it",
+		 signature->seal.generation, in->info->seal.generation,
+		 args->quick ? ", and its chunks were not read" : " and intact",
+		 bpk_shell_word(in->path, word));
+	return bpk_input_subject(in, err);
+}
+
 /* Compare the archive with the signed text. */
-static int judge(const struct bpk_signature *signature, const struct bpk_input *in,
-		 struct bpk_err *err)
+static int judge(const struct seal_args *args, const struct bpk_signature *signature,
+		 struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_seal_info *signed_seal = &signature->seal, *seal = &in->info->seal;
 
@@ -184,11 +212,7 @@ static int judge(const struct bpk_signature *signature, const struct bpk_input *
 			 "the signature is of an archive of the format %s, not %s",
 			 signature->format, in->info->format);
 	else if (signed_seal->generation < seal->generation)
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "the signature is of generation %" PRIu64
-			 ", the archive is at generation %" PRIu64
-			 "; bpk seal --sign KEY FILE signs that",
-			 signed_seal->generation, seal->generation);
+		return judge_changed(args, signature, in, err);
 	else if (signed_seal->generation > seal->generation)
 		bpk_fail(err, BPK_CORRUPT,
 			 "the archive is at generation %" PRIu64
@@ -218,16 +242,6 @@ static int read_signed(const struct seal_args *args, const struct bpk_input *in,
 	return 0;
 }
 
-/* Test the archive against its root. */
-static int test(const struct seal_args *args, struct bpk_input *in, struct bpk_err *err)
-{
-	if (!args->quick)
-		return bpk_side_test(&args->shared, in, err);
-	if (in->format->reader->prove(in->reader, 0, 0, err) != 0)
-		return bpk_input_subject(in, err);
-	return bpk_input_unchanged(in, err);
-}
-
 static void tell(const struct seal_args *args, const struct bpk_input *in,
 		 const struct bpk_signature *signature, const struct bpk_buf *who,
 		 const struct bpk_buf *key)
@@ -252,7 +266,7 @@ static int check(const struct seal_args *args, struct bpk_input *in, const char 
 	if (rc == 0 && bpk_signature_key(&signature, &key, err) != 0)
 		rc = bpk_err_subject(err, "%s", name);
 	if (rc == 0)
-		rc = judge(&signature, in, err);
+		rc = judge(args, &signature, in, err);
 	if (rc == 0)
 		rc = test(args, in, err);
 	if (rc == 0 && !args->shared.quiet)

@@ -448,8 +448,8 @@ static void run_in_order(struct rota *rota)
 	bpk_verify_take_turns(rota->args, &turns);
 	if (rota->ndone == count)
 		return;
-	bpk_fail(&err, BPK_PARTIAL, "stopped after the %" PRIu64 " seconds of --max-time",
-		 rota->args->max_time);
+	bpk_fail(&err, BPK_PARTIAL, "stopped after the %" PRIu64 " %s of --max-time",
+		 rota->args->max_time, bpk_plural(rota->args->max_time, "second", "seconds"));
 	bpk_err_subject(&err, "%zu of %zu files are not done", count - rota->ndone, count);
 	bpk_report(NULL, &err);
 }

@@ -312,7 +312,7 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before,
 }
 
 /* Note both for the record, and for --parity. A verdict that was found stays, but parity that is
- * demanded and of no use is a failure like none at all. */
+ * demanded and does not heal in place is a failure like none at all. */
 static int note_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
 		       struct bpk_verify_found *found, enum bpk_kind before,
 		       const struct bpk_heal_verdict *verdict, int rc, struct bpk_err *err)
@@ -327,7 +327,7 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	/* cells tell more than times and sizes */
 	if (!verdict->heals && verdict->parity != BPK_SIDE_NONE)
 		found->parity = verdict->parity;
-	if (args->parity && before == BPK_OK && !verdict->heals &&
+	if (args->parity && before != BPK_REPAIRABLE && !verdict->heals &&
 	    verdict->parity != BPK_SIDE_CURRENT)
 		err->kind = BPK_CORRUPT;
 	return rc;
@@ -361,10 +361,9 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	bpk_heal_tell(shared, transfer->in->path, &healed);
-	rc = find_parity(args, transfer->in, &found->parity, err);
-	if (rc == 0 && verdict.parity == BPK_SIDE_DAMAGED)
-		found->parity = verdict.parity;
-	return rc;
+	/* the parity file may be damaged, too, which restored what was lost nonetheless */
+	rc = bpk_heal_judge(shared, transfer->in, 0, &verdict, err);
+	return note_parity(args, transfer->in, found, BPK_OK, &verdict, rc, err);
 }
 
 /* Damage may leave nothing of an archive but the promise of its name. */
@@ -409,7 +408,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		bpk_verify_say_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(in);
-	if (rc != 0 && !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
+	if (rc != 0 && found.repairable == NULL &&
+	    !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)
 		bpk_side_advise_gone(in->path, err);
@@ -419,7 +419,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc != 0)
 		bpk_report(NULL, err);
 	/* and not what parity restores */
-	if (rc != 0 && err->kind == BPK_CORRUPT && damage->count > 0)
+	if (rc != 0 && err->kind == BPK_CORRUPT && found.repairable == NULL && damage->count > 0)
 		bpk_verify_report_others(in, damage);
 	if (rc != 0)
 		bpk_verify_report_differing(&found.differing, in);

@@ -543,6 +543,7 @@ struct bpk_format {
 	 * search. */
 	int (*salvage)(const struct bpk_place *place, struct bpk_salvage *salvage,
 		       struct bpk_err *err);
+	bool salvage_guesses; /* it obeys salvage->guesses */
 	/* True if name, relative to the root, is a file of such a dataset. Directories only. */
 	bool (*owns)(const char *name);
 };

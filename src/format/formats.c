@@ -64,6 +64,7 @@ static const struct bpk_format bloscpack = {
 	.obstacle = obstacle_to_bloscpack,
 	.finish = bpk_bloscpack_finish,
 	.salvage = bpk_bloscpack_salvage,
+	.salvage_guesses = true,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };
@@ -80,6 +81,7 @@ static const struct bpk_format chunked = {
 	.layouts = chunked_layouts,
 	.obstacle = obstacle_to_chunked,
 	.salvage = bpk_chunkdir_salvage,
+	.salvage_guesses = true,
 	.owns = bpk_chunkdir_owns,
 };
 

@@ -167,7 +167,8 @@ reads_in_doubt() {
         printf '\377\377\377\377' | dd of="$file" bs=1 seek=$at conv=notrunc status=none
         refuses 2 "$archive: chunk 0" bpk verify "$archive"
         before=$(snapshot)
-        quietly bpk repair --reseal "$archive"
+        ends 2 bpk repair --reseal "$archive"
+        says "$archive: chunk 0"
         [ "$(snapshot)" = "$before" ]
     done
     refuses 64 'output goes with --repack, --apply and --merge alone' bpk repair --reseal -o b "$archive"

@@ -356,7 +356,7 @@ same_as_cmp() {
         { cat f1; sleep 2; } | timeout 60 "$mpi" --max-time 1 --resume state pack - f1 f2 >"$out" 2>"$err" ||
             status=$?
         [ $status -eq 4 ] || die "status $status" "$(cat "$err")"
-        says '^bpk-mpi: 2 of 3 files are not done: stopped after the 1 seconds of --max-time$'
+        says '^bpk-mpi: 2 of 3 files are not done: stopped after the 1 second of --max-time$'
         [ ! -e f1.blp ] && [ ! -e f2.blp ]
         no_drafts
     done

@@ -37,7 +37,7 @@ alike() {
 heals() {
     refuses 3 'parity restores all of it: bpk verify --heal' bpk verify "$1"
     ends 0 bpk repair --apply -f -o out "$1"
-    says "out: [0-9]+ bytes in [0-9]+ cells were restored by $1.bpp"
+    says "out: [0-9]+ bytes in [0-9]+ cells? were restored by $1.bpp"
     alike out good
     ends 0 bpk verify --heal "$1"
     alike "$1" good
@@ -318,7 +318,7 @@ current() {
         cells=$("$python" "$tests/lib/parity_reader.py" a.bpp a out)
         alike out good
         ends 0 bpk verify --heal a
-        says "in $cells cells"
+        says "in $cells cells?"
         alike a good
     done
 }

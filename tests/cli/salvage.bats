@@ -203,6 +203,12 @@ rounds() {
     bpk pack -q -z 1K --checksum sha256 -o s.blp S
     "$python" "$tests/lib/guess.py" s.blp S 0 3 bits
     refuses 64 '--guess goes with --apply alone' bpk repair --guess c.blp
+    local format
+    for format in b2frame b2sparse; do
+        bpk pack -q -F $format -o f.$format S
+        refuses 64 "^bpk: f.$format: --guess is for Bloscpack files and chunked directories, not for format $format$" \
+            bpk repair --apply --guess -o new f.$format
+    done
 }
 
 @test "--guess in a chunked directory; ranges are called guessed" {

@@ -111,7 +111,7 @@ root $(root s.x)" ]
         cp -r s.x old.x
         bpk append -q s.x more
         bpk append -q s.x more
-        refuses 3 's.x: the signature is of generation 1, the archive is at generation 3' bpk seal --check signers s.x
+        refuses 3 's.x: the signature is of generation 1, the archive is at generation 3 and intact; if you made' bpk seal --check signers s.x
         bpk seal --sign one s.x
         quietly bpk seal --check signers s.x
         cp s.x.sig old.x.sig
@@ -128,6 +128,23 @@ root $(root s.x)" ]
     refuses 2 's.x: ' bpk seal --quick --check signers s.x
     printf x | dd of=s.x bs=1 seek=20000 conv=notrunc status=none
     refuses 2 's.x: chunk ' bpk seal --sign one -f s.x
+}
+
+@test "damage of an archive that was changed since it was signed comes first" {
+    make_keys
+    for format in blp b2frame b2sparse chunked; do
+        make_signed $format
+        bpk append -q s.x more
+        file=$(find s.x -type f -size +1k | sort | head -1)
+        "$python" -c "
+f = open('$file', 'r+b')
+f.seek(1500)
+byte = f.read(1)[0] ^ 1
+f.seek(1500)
+f.write(bytes([byte]))"
+        refuses 2 's.x: .*chunk ' bpk seal --check signers s.x
+        refuses 3 'generation 2, and its chunks were not read; if you made' bpk seal --quick --check signers s.x
+    done
 }
 
 # BPK_SEAL_ROUNDS=2000: so many manipulations of each kind

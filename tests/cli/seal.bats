@@ -331,6 +331,23 @@ open("f/0", "wb").write(d)' "$(entries_of f/0)"
     same plain.blp before.blp
 }
 
+@test "reseal tests an archive that no other program changed" {
+    make_input 5000
+    for format in blp b2frame b2sparse chunked; do
+        for seal in "" --seal; do
+            rm -rf f
+            bpk pack -q $seal -F $format -z 2000 --filter none -o f in
+            file=$(find f -type f -size +1k | sort | head -1)
+            at=$(($(stat -c %s "$file") / 2))
+            printf '\377\377\377\377' | dd of="$file" bs=1 seek=$at conv=notrunc status=none
+            before=$(cat "$file" | sha256sum)
+            ends 2 bpk repair --reseal f
+            says "^bpk: f: .*chunk "
+            [ "$(cat "$file" | sha256sum)" = "$before" ]
+        done
+    done
+}
+
 @test "a seal that has no room is written with a new file" {
     make_input 5000
     bpk pack --metadata m -z 2000 -o s.blp in

@@ -217,7 +217,7 @@ END
     # the first file takes longer than the time
     (sleep 2; timeout 20 cat a.blp) >pipe 3>&- &
     ends 4 timeout 20 "$BPK" verify --max-time 1 pipe a.blp
-    says '^bpk: 1 of 2 files are not done: stopped after the 1 seconds of --max-time$'
+    says '^bpk: 1 of 2 files are not done: stopped after the 1 second of --max-time$'
     wait
 }
 

@@ -2,6 +2,7 @@
  * The start and the end of a change of a frame, independently of its files: the committed content
  * becomes an output, as if a writer had put it. The editor and its stores call it.
  */
+#include "format/frame/chunks.h"
 #include "format/frame/editor.h"
 #include "format/frame/fetch.h"
 #include "format/frame/open.h"
@@ -142,11 +143,16 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 		return -1;
 	if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
 		return 0;
-	if (bpk_frame_has_seal(state, parcel->number))
-		return bpk_frame_get_seal(state, parcel->number, digest, err);
-	return bpk_frame_fetch(e->reader, parcel, err) != 0
-		       ? -1
-		       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest, err);
+	if (!bpk_frame_has_seal(state, parcel->number))
+		return bpk_frame_fetch(e->reader, parcel, err) != 0
+			       ? -1
+			       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest,
+						    err);
+	/* a new seal would stand on a damaged chunk */
+	if (e->reseals && (bpk_frame_fetch(e->reader, parcel, err) != 0 ||
+			   bpk_frame_chunk_check(e->reader, parcel, err) != 0))
+		return -1;
+	return bpk_frame_get_seal(state, parcel->number, digest, err);
 }
 
 static int copy_digests(struct bpk_frame_editor *e, struct bpk_err *err)
