@@ -26,7 +26,7 @@ struct bpk_pack_args {
 	const char *parity; /* P%; NULL: none */
 };
 
-/* What an archive takes over from the one that it replaces. Valid when zeroed: nothing is there. */
+/* The things that an archive takes over from the one that it replaces. Valid when zeroed: nothing is there. */
 struct bpk_pack_old {
 	bool seal, identity; /* the old one has it, and so will the new one */
 	uint64_t generation; /* of the seal */
@@ -86,6 +86,9 @@ bool bpk_pack_identifies(const struct bpk_pack *pack);
 
 const struct bpk_checksum *bpk_pack_checksum(const struct bpk_pack *pack);
 
+/* The reason, behind the word identity, why there can be none; NULL: there can. */
+const char *bpk_pack_identity_obstacle(const struct bpk_pack *pack);
+
 /* The writer's open failed with err. Leave out a seal that no option asks for, if there can be
  * none: to be opened once more. Else fails with the same err. */
 int bpk_pack_lose_seal(struct bpk_pack *pack, struct bpk_err *err);
@@ -93,16 +96,13 @@ int bpk_pack_lose_seal(struct bpk_pack *pack, struct bpk_err *err);
 /* Give old of rank 0 to all ranks, but for lines. */
 void bpk_pack_share_old(struct bpk_pack *pack, struct bpk_team *team);
 
-/* Note what was not taken over, unless the user wants no notes. */
+/* Note the things that were not taken over, unless the user wants no notes. */
 void bpk_pack_tell_old(const struct bpk_pack *pack);
 
 /* ---- The identity (pack_ident.c): without one only the metadata are looked at ---- */
 
 /* Check that the metadata can take it. Fails with BPK_USAGE. */
 int bpk_pack_check_identity(const struct bpk_pack *pack, struct bpk_err *err);
-
-/* The reason, behind the word identity, why there can be none; NULL: there can. */
-const char *bpk_pack_identity_obstacle(const struct bpk_pack *pack);
 
 /* Set text, for the writer that is opened next. */
 int bpk_pack_announce_identity(struct bpk_pack *pack, struct bpk_err *err);

@@ -5,17 +5,6 @@
 
 enum { UNKNOWN_LEAVES = 16 }; /* that a pipe's record has room for; ten times that in a file */
 
-const char *bpk_pack_identity_obstacle(const struct bpk_pack *pack)
-{
-	struct bpk_view text = bpk_buf_view(&pack->metadata);
-
-	if (bpk_program->team != NULL)
-		return "is bpk's alone, not bpk-mpi's";
-	if (text.size > 0 && bpk_json_kind(text) != BPK_JSON_OBJECT)
-		return "needs metadata that are an object";
-	return NULL;
-}
-
 int bpk_pack_check_identity(const struct bpk_pack *pack, struct bpk_err *err)
 {
 	const char *obstacle = bpk_pack_identity_obstacle(pack);

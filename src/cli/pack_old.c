@@ -8,7 +8,18 @@
 
 #include "cli/report.h"
 
-/* ---- what the new archive has ---- */
+/* ---- the new archive ---- */
+
+const char *bpk_pack_identity_obstacle(const struct bpk_pack *pack)
+{
+	struct bpk_view text = bpk_buf_view(&pack->metadata);
+
+	if (bpk_program->team != NULL)
+		return "is bpk's alone, not bpk-mpi's";
+	if (text.size > 0 && bpk_json_kind(text) != BPK_JSON_OBJECT)
+		return "needs metadata that are an object";
+	return NULL;
+}
 
 bool bpk_pack_seals(const struct bpk_pack *pack)
 {
@@ -33,7 +44,7 @@ const struct bpk_checksum *bpk_pack_checksum(const struct bpk_pack *pack)
 	return bpk_checksum_find(pack->args->seal ? "sha256" : "crc32");
 }
 
-/* ---- what is lost ---- */
+/* ---- losses ---- */
 
 static int lose(struct bpk_pack *pack, const struct bpk_err *why, const char *what,
 		struct bpk_err *err)
@@ -77,7 +88,7 @@ void bpk_pack_share_old(struct bpk_pack *pack, struct bpk_team *team)
 
 /* ---- the old archive ---- */
 
-/* A link is replaced or followed, as the draft does it. What may not be read may be replaced. */
+/* A link is replaced or followed, as the draft does it. A file that may not be read may be replaced. */
 static int find_old(const struct bpk_transfer *transfer, bool *there, struct bpk_err *why)
 {
 	const char *path = transfer->target;
