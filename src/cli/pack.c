@@ -121,7 +121,10 @@ static const struct bpk_opt opt_seal = {
 		"checksums: sha256 by default then. With --checksum crc32 it costs next to "
 		"nothing, finds all damage that is an accident, and cannot be signed. verify "
 		"tests it and can print it; append, truncate, write and meta renew it. A "
-		"Bloscpack file in a pipe and a directory of the layout bcolz have none.",
+		"Bloscpack file in a pipe and a directory of the layout bcolz have none. An "
+		"archive "
+		"that is replaced and has a seal gets one without this option, too, of the next "
+		"generation.",
 };
 
 static const struct bpk_opt opt_identity = {
@@ -131,7 +134,9 @@ static const struct bpk_opt opt_identity = {
 	.more = "Its root is the same for the same data in any format, codec and size of chunks. "
 		"verify compares the data with it and names the ranges that differ; append, "
 		"truncate, meta and convert keep it; write removes it, and says so. It takes 64 "
-		"bytes a MiB, at most 256 KiB. A Bloscpack file in a pipe has none.",
+		"bytes a MiB, at most 256 KiB. A Bloscpack file in a pipe has none. An archive "
+		"that "
+		"is replaced and records one gets a new one without this option.",
 };
 
 static const struct bpk_opt *const rows[] = {

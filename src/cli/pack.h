@@ -26,6 +26,14 @@ struct bpk_pack_args {
 	const char *parity; /* P%; NULL: none */
 };
 
+/* The things that an archive takes over from the one that it replaces. Valid when zeroed: nothing is there. */
+struct bpk_pack_old {
+	bool seal, identity; /* the old one has it, and so will the new one */
+	uint64_t generation; /* of the seal */
+	unsigned checksum;   /* of the seal; an index in bpk_checksums, for ranks of a team */
+	struct bpk_buf lost; /* lines that say why something is not taken over */
+};
+
 /* One pack on its way. */
 struct bpk_pack {
 	const struct bpk_pack_args *args;
@@ -45,7 +53,8 @@ struct bpk_pack {
 	struct bpk_predictions predictions; /* empty without --predict */
 	struct bpk_division division;       /* of the array, if the format divides arrays */
 	struct bpk_plan plan;
-	/* with --identity: of the content; and the file's own metadata, with room for its record */
+	struct bpk_pack_old old;
+	/* with an identity: of the content; and the file's own metadata, with room for its record */
 	struct bpk_ident tree;
 	struct bpk_leaves leaves;
 	struct bpk_buf text;
@@ -65,7 +74,32 @@ int bpk_pack_read_head(struct bpk_pack *pack, struct bpk_err *err);
  * nothing else gives it. Errors name the input. */
 int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
 
-/* ---- The identity (pack_ident.c): without --identity only the metadata are looked at ---- */
+/* ---- The archive that is replaced (pack_old.c) ---- */
+
+/* Set old, which is zeroed: once the draft is open, which replaces the target. Fails if it could
+ * not be looked at; damage is a line in old. Errors name the target. */
+int bpk_pack_look_at_old(struct bpk_pack *pack, struct bpk_err *err);
+
+/* True if the archive gets a seal, or an identity: by its option, or as the old one had it. */
+bool bpk_pack_seals(const struct bpk_pack *pack);
+bool bpk_pack_identifies(const struct bpk_pack *pack);
+
+const struct bpk_checksum *bpk_pack_checksum(const struct bpk_pack *pack);
+
+/* The reason, behind the word identity, why there can be none; NULL: there can. */
+const char *bpk_pack_identity_obstacle(const struct bpk_pack *pack);
+
+/* The writer's open failed with err. Leave out a seal that no option asks for, if there can be
+ * none: to be opened once more. Else fails with the same err. */
+int bpk_pack_lose_seal(struct bpk_pack *pack, struct bpk_err *err);
+
+/* Give old of rank 0 to all ranks, but for lines. */
+void bpk_pack_share_old(struct bpk_pack *pack, struct bpk_team *team);
+
+/* Note the things that were not taken over, unless the user wants no notes. */
+void bpk_pack_tell_old(const struct bpk_pack *pack);
+
+/* ---- The identity (pack_ident.c): without one only the metadata are looked at ---- */
 
 /* Check that the metadata can take it. Fails with BPK_USAGE. */
 int bpk_pack_check_identity(const struct bpk_pack *pack, struct bpk_err *err);

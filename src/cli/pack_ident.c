@@ -7,17 +7,13 @@ enum { UNKNOWN_LEAVES = 16 }; /* that a pipe's record has room for; ten times th
 
 int bpk_pack_check_identity(const struct bpk_pack *pack, struct bpk_err *err)
 {
-	struct bpk_view text = bpk_buf_view(&pack->metadata);
+	const char *obstacle = bpk_pack_identity_obstacle(pack);
 
-	if (bpk_ident_is_named(text))
+	if (bpk_ident_is_named(bpk_buf_view(&pack->metadata)))
 		return bpk_ident_fail_named(err);
-	if (!pack->args->identity)
+	if (!pack->args->identity || obstacle == NULL)
 		return 0;
-	if (bpk_program->team != NULL)
-		return bpk_fail(err, BPK_USAGE, "--identity is bpk's alone, not bpk-mpi's");
-	if (text.size > 0 && bpk_json_kind(text) != BPK_JSON_OBJECT)
-		return bpk_fail(err, BPK_USAGE, "--identity needs metadata that are an object");
-	return 0;
+	return bpk_fail(err, BPK_USAGE, "--identity %s", obstacle);
 }
 
 /* A record of as many bytes as will come, for its room. */
@@ -30,7 +26,7 @@ int bpk_pack_announce_identity(struct bpk_pack *pack, struct bpk_err *err)
 	pack->text.size = 0;
 	if (bpk_buf_append(&pack->text, bpk_buf_view(&pack->metadata), err) != 0)
 		return -1;
-	if (!pack->args->identity)
+	if (!bpk_pack_identifies(pack))
 		return 0;
 	if (size == BPK_UNKNOWN)
 		size = (uint64_t)UNKNOWN_LEAVES * BPK_IDENT_LEAF;
@@ -67,7 +63,7 @@ int bpk_pack_begin_identity(struct bpk_pack *pack, struct bpk_flow *flow, struct
 {
 	bool fits;
 
-	if (!pack->args->identity)
+	if (!bpk_pack_identifies(pack))
 		return 0;
 	bpk_leaves_init(&pack->leaves, &pack->tree);
 	flow->packed = see_packed;
@@ -81,7 +77,7 @@ int bpk_pack_end_identity(struct bpk_pack *pack, struct bpk_err *err)
 {
 	bool fits;
 
-	if (!pack->args->identity)
+	if (!bpk_pack_identifies(pack))
 		return 0;
 	if (bpk_leaves_finish(&pack->leaves, err) != 0 ||
 	    set_record(pack, &pack->tree, &fits, err) != 0)

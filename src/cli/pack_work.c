@@ -123,9 +123,13 @@ static int choose_for_all(struct bpk_pack *pack, uint64_t raw_size, struct bpk_e
 
 	if (!bpk_share_assists() && choose_recipe(pack, raw_size, err) != 0)
 		return -1;
-	return team == NULL ? 0
-			    : bpk_team_share_choice(team, &pack->packing.choice, &pack->cuts,
-						    &pack->predictions, err);
+	if (team == NULL)
+		return 0;
+	if (bpk_team_share_choice(team, &pack->packing.choice, &pack->cuts, &pack->predictions,
+				  err) != 0)
+		return -1;
+	bpk_pack_share_old(pack, team);
+	return 0;
 }
 
 static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
@@ -166,15 +170,7 @@ static unsigned typesize_of(const struct bpk_pack *pack)
 	return same || pack->format->is_directory ? typesize : 0;
 }
 
-/* By default a seal is one that nobody can forge. */
-static const struct bpk_checksum *checksum_of(const struct bpk_pack_args *args)
-{
-	if (args->common.encoding.checksum != NULL)
-		return args->common.encoding.checksum;
-	return bpk_checksum_find(args->seal ? "sha256" : "crc32");
-}
-
-static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
+static int open_writer(struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_encoding_args *encoding = &pack->args->common.encoding;
 	const struct bpk_info info = {
@@ -186,16 +182,25 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.chunks.last_size = BPK_UNKNOWN,
 		.chunks.runs = pack->plan.runs,
 		.chunks.typesize = typesize_of(pack),
-		.chunks.checksum = checksum_of(pack->args),
+		.chunks.checksum = bpk_pack_checksum(pack),
 		.metadata.given = pack->text.size > 0,
 		.metadata.text = bpk_buf_view(&pack->text),
 		.array.type = array_kept(pack),
-		.seal.sealed = pack->args->seal,
+		.seal.sealed = bpk_pack_seals(pack),
+		.seal.generation = pack->old.generation + 1,
 	};
 	const struct bpk_write_options options =
 		bpk_encoding_options(encoding, &pack->packing.choice.recipe, &pack->division);
 
 	return bpk_transfer_start_writer(&pack->transfer, pack->format, &info, &options, err);
+}
+
+/* A seal that no option asks for is left out where there can be none. */
+static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
+{
+	if (open_writer(pack, err) == 0)
+		return 0;
+	return bpk_pack_lose_seal(pack, err) == 0 ? open_writer(pack, err) : -1;
 }
 
 /* Fail unless exactly the bytes came that were announced. A stream was checked for more when its
@@ -286,6 +291,7 @@ static int open_input(struct bpk_pack *pack, const char *path, struct bpk_err *e
 	pack->transfer = (struct bpk_transfer){
 		.shared = shared, .in = &pack->in, .format = pack->format, .like = pack->like
 	};
+	pack->old = (struct bpk_pack_old){ 0 };
 	return bpk_input_open_raw(&pack->in, path, shared, err);
 }
 
@@ -355,14 +361,15 @@ static int skip(const struct bpk_pack *pack, const char *path, const char *why, 
 	return 1;
 }
 
-/* Open the draft, and choose. */
+/* Open the draft, look at the archive that it replaces, and choose. */
 static int begin(struct bpk_pack *pack, struct bpk_err *err)
 {
 	uint64_t raw_size;
 
 	if (bpk_pack_read_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
 	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
-	    bpk_transfer_open_draft(&pack->transfer, err) != 0)
+	    bpk_transfer_open_draft(&pack->transfer, err) != 0 ||
+	    (!bpk_share_assists() && bpk_pack_look_at_old(pack, err) != 0))
 		return -1;
 	return choose(pack, raw_size, err);
 }
@@ -373,6 +380,7 @@ static int settle(struct bpk_pack *pack, struct bpk_err *err)
 	if (bpk_transfer_settle(&pack->transfer, err) != 0)
 		return -1;
 	bpk_results_release(pack->transfer.shared);
+	bpk_pack_tell_old(pack);
 	tell_result(pack);
 	return bpk_renew_whole(pack->transfer.shared, pack->transfer.target, pack->parity, err);
 }
@@ -382,6 +390,7 @@ static void end(struct bpk_pack *pack)
 	bpk_transfer_clear(&pack->transfer);
 	bpk_pack_clear_identity(pack);
 	bpk_buf_clear(&pack->packing.choice.why);
+	bpk_buf_clear(&pack->old.lost);
 	bpk_cuts_clear(&pack->cuts);
 	bpk_input_close(&pack->in);
 	bpk_place_close(&pack->body);

@@ -341,3 +341,36 @@ forge() {
         rm out
     done
 }
+
+@test "pack over an archive with an identity records that of the new data" {
+    data noise 2500000 all
+    for format in "${formats[@]}"; do
+        head -c 2100000 all >a
+        pack -F $format -z 300000 a
+        for how in --force --update; do
+            cat a all >b
+            mv b a
+            touch -d '1 minute' a
+            quietly bpk pack $how -F $format -o x a
+            records x a
+            bpk cat x | cmp - a
+        done
+        quietly bpk pack -f -F $format -o x <(cat all)
+        records x all
+    done
+    pack -F blp a
+    notes 'x: was of another format, blp; no seal or identity is carried over' bpk pack -f -F b2frame -o x a
+    ends 1 bpk sum --tree --recorded x
+    quietly bpk pack -f -F b2frame -o x a
+    ends 1 bpk sum --tree --recorded x
+    pack -F blp a
+    echo '[1]' >list
+    notes 'x: an identity needs metadata that are an object; no identity' bpk pack -f --metadata list -o x a
+    mkdir d
+    cp all d/a
+    head -c 5000 all >d/b
+    bpk pack -q -r --identity --seal d
+    touch -d '1 minute' d/a d/b
+    quietly bpk pack -r --update d
+    quietly bpk verify --identity --min-generation 2 d/a.blp d/b.blp
+}

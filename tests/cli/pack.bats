@@ -116,7 +116,7 @@ has_mode() { # WANTED PATH
     echo old >a.blp
     refuses 1 "^bpk: a.blp: already exists; --force replaces it$" bpk pack a
     refuses 1 "^bpk: a.blp: already exists" bpk pack -o a.blp a
-    quietly bpk pack -f a
+    quietly bpk pack -qf a
     bpk cat a.blp | cmp - a
     [ "$(ls -A)" = $'a\na.blp' ]
 }
@@ -158,7 +158,7 @@ has_mode() { # WANTED PATH
     data text 50000 a
     echo old >target
     ln -s target link
-    quietly bpk pack -f -o link a
+    quietly bpk pack -qf -o link a
     [ -L link ]
     bpk cat target | cmp - a
     quietly bpk pack -f -o /dev/null a

@@ -186,3 +186,18 @@ f.write(bytes([byte]))"
         done
     done
 }
+
+@test "an archive that pack replaced is a later state than the signature's" {
+    make_keys
+    for format in blp b2frame b2sparse chunked; do
+        make_signed $format
+        quietly bpk pack -f -F $format -o s.x in
+        ends 3 bpk seal --check signers s.x
+        says 'signature is of generation 1, the archive is at generation 2'
+        bpk pack -f --seal -F $format -o s.x in
+        ends 3 bpk seal --check signers s.x
+        says 'signature is of generation 1, the archive is at generation 3'
+        bpk seal --sign one s.x
+        quietly bpk seal --check signers s.x
+    done
+}

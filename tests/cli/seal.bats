@@ -5,6 +5,7 @@ load seal
 # Chunks of equal sizes, a short one at the end, and metadata: s.blp, from in.
 make_sealed() {
     make_input $((40 * 2000 + 777))
+    rm -f s.blp
     bpk pack --seal --metadata m -t 1 -z 2000 --filter none -o s.blp in "$@"
 }
 
@@ -142,7 +143,8 @@ write_part() {
     make_input 80777
     { head -c 20000 /dev/zero; tail -c 60777 in; } >mixed
     for option in "" "--no-offsets" "--checksum none" "--checksum crc32 --append-space 0" "--checksum sha512"; do
-        bpk pack -f -F blp --seal $option --metadata m -t 1 -z 2000 --codec lz4 -o s.x mixed
+        rm -f s.x
+        bpk pack -F blp --seal $option --metadata m -t 1 -z 2000 --codec lz4 -o s.x mixed
         cp mixed all
         n=1
         write_part -- in-place 20000 1
@@ -168,13 +170,14 @@ write_part() {
 @test "after write, the seal has the leaves of an archive that was packed so" {
     make_input 20777
     for checksum in crc32 sha256 none; do
-        bpk pack -f -F blp --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o s.x in
+        rm -f s.x fresh.blp
+        bpk pack -F blp --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o s.x in
         cp in all
         n=1
         for at in 0 6000 20000; do
             write_part -- in-place $at 777
         done
-        bpk pack -f --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o fresh.blp all
+        bpk pack --seal --checksum $checksum --metadata m -t 1 -z 2000 -0 -o fresh.blp all
         [ "$(leaves s.x)" = "$(leaves fresh.blp)" ] || die "$(leaves s.x)" "$(leaves fresh.blp)"
         [ "$(root s.x)" != "$(root fresh.blp)" ]
     done
@@ -407,4 +410,127 @@ open(a, "wb").write(data)' "$@"
             refuses 2 '' bpk verify s.x
         done
     done
+}
+
+checksum_of() { bpk info --json "$1" | sed 's/.*"checksum":"\([a-z0-9]*\)".*/\1/'; }
+
+# The seal of s.x: GENERATION CHECKSUM; it holds for the bytes of in.
+is_sealed() {
+    [ "$(generation s.x) $(checksum_of s.x)" = "$1 $2" ] || die "$(bpk info --json s.x), expected $*"
+    quietly bpk verify --min-generation $1 s.x
+    bpk cat s.x | cmp - in
+}
+
+@test "pack over an archive with a seal makes one with a seal, of the next generation" {
+    make_input 20777
+    for format in blp b2frame b2sparse chunked; do
+        for checksum in none crc32 sha256 sha512; do
+            sampled 2 || continue
+            rm -rf s.x
+            touch in
+            bpk pack --seal --checksum $checksum -F $format -z 2000 -o s.x in
+            is_sealed 1 $checksum
+            quietly bpk pack -f -F $format -o s.x in
+            is_sealed 2 $checksum
+            cat m >>in
+            touch -d '1 minute' in
+            quietly bpk pack --update -F $format -T 2 -z 3000 -o s.x in
+            is_sealed 3 $checksum
+            # the folder of a directory has a time of its own
+            [ -d s.x ] || quietly bpk pack --update -F $format -o s.x in
+            is_sealed 3 $checksum
+            quietly bpk pack -f -F $format --checksum sha1 -o s.x in
+            is_sealed 4 sha1
+            quietly bpk pack -f -F $format --seal -o s.x in
+            is_sealed 5 sha256
+            quietly bpk pack -f -F $format --checksum sha512 -o s.x in
+            quietly bpk pack -f -F $format --seal -o s.x in
+            is_sealed 7 sha512
+        done
+    done
+    rm -rf s.x
+    bpk pack -F blp -o s.x in
+    quietly bpk pack -f -F blp -o s.x in
+    [ "$(generation s.x)" = null ]
+    quietly bpk pack -f -F blp --seal -o s.x in
+    is_sealed 1 sha256
+    ln -s s.x link
+    quietly bpk pack -f -F blp -o link in
+    is_sealed 2 sha256
+}
+
+@test "pack -r --update unseals no archive of a tree" {
+    make_input 20777
+    mkdir d
+    for name in a b c d e; do
+        cp in d/$name
+    done
+    bpk pack -q -r --seal --checksum crc32 d
+    bpk pack -qf -o d/c.blp d/c
+    rm d/d.blp
+    bpk pack -o d/d.blp d/d
+    touch -d '1 minute' d/a d/c d/d
+    for threads in 1 4; do
+        cp -a d $threads
+        quietly bpk pack -T $threads -r --update $threads
+        for row in 'a 2' 'b 1' 'c 3' 'd null' 'e 1'; do
+            [ "$(generation $threads/${row% *}.blp)" = ${row#* } ] || die "$threads threads: $row"
+        done
+        quietly bpk verify -r $threads
+    done
+}
+
+# PATTERN STATE OPTION...: s.x is replaced with one line, and none with -q; the seal then has the
+# generation STATE.
+replaces() {
+    for option in -q ''; do
+        rm -rf old
+        cp -r s.x old
+        ends 0 bpk pack -f $option "${@:3}" -o s.x in
+        [ "$(generation s.x)" = "$2" ] || die "generation $(generation s.x): $*"
+        bpk cat s.x | cmp - in
+        if [ -z "$option" ]; then
+            [ "$(wc -l <"$err")" -eq 1 ] || die "$(cat "$err")"
+            says "$1"
+        else
+            [ ! -s "$err" ] || die "$(cat "$err")"
+            rm -r s.x
+            mv old s.x
+        fi
+    done
+}
+
+@test "pack says when the seal of an archive is not carried over" {
+    make_sealed
+    # a byte of the root, of the metadata, of the magic number
+    at=$(grep -abo '"root":"' s.blp | head -n 1 | cut -d: -f1)
+    cp s.blp s.x
+    printf '\377' | dd of=s.x bs=1 seek=0 conv=notrunc status=none
+    replaces '^bpk: s.x: .*; no seal or identity is carried over from it$' null -F blp
+    cp s.blp s.x
+    printf '\377' | dd of=s.x bs=1 seek=$((at + 20)) conv=notrunc status=none
+    replaces '^bpk: s.x: .*; no seal or identity is carried over from it$' null -F blp
+    "$python" "$tests/lib/seal_break.py" record 0 1 s.blp f
+    cp f/0 s.x
+    replaces '^bpk: s.x: .*; no seal is carried over from it$' null -F blp
+    cp f/0 s.x
+    replaces '^bpk: s.x: .*; no seal is carried over from it$' 1 -F blp --seal
+    cp s.blp s.x
+    replaces '^bpk: s.x: was of another format, blp; no seal' null -F b2frame
+    cp s.blp s.x
+    echo '[1]' >list
+    replaces '^bpk: s.x: a seal needs metadata that are an object; no seal' null -F blp --metadata list
+    rm s.x
+    bpk pack --seal -F chunked -o s.x in
+    replaces '^bpk: s.x: a seal needs the layout blaze; no seal' null -F chunked --layout bcolz
+    rm -r s.x
+    echo nothing >s.x
+    replaces '^bpk: s.x: is not an archive .*; no seal' null -F blp
+    : >s.x
+    quietly bpk pack -f -F blp -o s.x in
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 000 s.x
+        ends 0 bpk pack -f -F blp -o s.x in
+        says '^bpk: s.x: cannot be read: Permission denied; no seal'
+    fi
 }
