@@ -21,7 +21,7 @@ struct spot {
 	bool intact;
 };
 
-/* What is known of a copy. */
+/* The knowledge of a copy. */
 struct known {
 	bool sure;       /* the numbers of its chunks */
 	uint64_t lost;   /* chunks, if sure */

@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 
-#include "cli/transfer.h"
+#include "cli/heal.h"
 #include "cli/renew.h"
 #include "cli/report.h"
+#include "cli/side.h"
 #include "cli/signal.h"
+#include "cli/transfer.h"
 
 const struct bpk_opt bpk_opt_wait = {
 	.name = "wait",
@@ -147,6 +149,19 @@ static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 	return 0;
 }
 
+/* A healing that was interrupted is undone with the file's time, by which its parity is still that
+ * of the file: an ordinary end of its journal would make the damage a change. */
+static void settle_healing(const struct bpk_args *args, const char *path)
+{
+	struct bpk_place place = { 0 };
+
+	if (bpk_program->team != NULL || bpk_path_is_url(path) || !bpk_side_has(path))
+		return;
+	if (bpk_place_open(path, bpk_format_owns, &place, NULL) == 0 && bpk_place_pending(&place))
+		(void)bpk_heal_settle(&args->shared, path);
+	bpk_place_close(&place);
+}
+
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
 		    bool only_adds, struct bpk_err *err)
 {
@@ -158,6 +173,7 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	options.editor.edit.writes = bpk_renewal_note;
 	options.editor.edit.writes_arg = &edited->renewal;
 	bpk_signals_start();
+	settle_healing(args, path);
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;
 	if (bpk_renewal_begin(&edited->renewal, path, only_adds, err) != 0)

@@ -327,6 +327,14 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 
 /* ---- one file ---- */
 
+/* The deed, or the next step, if chunks are lost. */
+static const char *consequence_of(const struct bpk_salvage_job *job, bool applies)
+{
+	if (!applies && job->merge == NULL)
+		return "; --apply -o OUT --fill zero or skip writes the others";
+	return applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "";
+}
+
 static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	bool certain = job->found.counted && job->found.doubt.size == 0 && job->guessed == 0;
@@ -334,9 +342,7 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	if (applies && certain && (job->lost == 0 || job->raw != NULL))
 		return 0;
 	if (job->lost > 0 || !certain)
-		return fail_lost(
-			job, applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "",
-			err);
+		return fail_lost(job, consequence_of(job, applies), err);
 	bpk_fail(err, BPK_REPAIRABLE,
 		 "is damaged, but all chunks are intact; %s-o OUT makes an archive of them",
 		 job->merge == NULL ? "--apply " : "");

@@ -343,7 +343,7 @@ static void advise(const struct unpack_args *args, const struct bpk_input *in, s
 		bpk_side_advise(in, err);
 		return;
 	}
-	bpk_fail(err, plain.kind, "%s; bpk unpack --fill zero %s saves all other data", plain.text,
+	bpk_fail(err, plain.kind, "%s; bpk repair %s shows which data are left", plain.text,
 		 bpk_shell_word(in->path, word));
 }
 

@@ -185,13 +185,8 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 		return "a change was interrupted and is pending: bpk repair --in-place";
 	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
-	*use = found->intact ? "saves all data" : "saves all other data";
-	if (found->intact)
-		return "bpk repair --apply -o OUT";
-	if (found->damage.count > 0)
-		return "bpk unpack --fill zero";
-	*use = "shows which data are left";
-	return "bpk repair";
+	*use = found->intact ? "saves all data" : "shows which data are left";
+	return found->intact ? "bpk repair --apply -o OUT" : "bpk repair";
 }
 
 void bpk_verify_add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,

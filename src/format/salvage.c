@@ -242,15 +242,31 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
 }
 
-void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks)
+void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint64_t last_size)
 {
 	size_t count = salvage->count;
 	struct bpk_saved *last = &salvage->all[count - 1];
+	bool full = !salvage->uneven && last->intact && last->raw_size == salvage->chunk_size;
+	uint64_t end = nchunks - (full && last_size < salvage->chunk_size && nchunks > count);
 
 	for (size_t i = 0; i < count; i++)
-		salvage->all[i].number = bpk_min_u64(salvage->all[i].number, nchunks - (count - i));
+		salvage->all[i].number = bpk_min_u64(salvage->all[i].number, end - (count - i));
 	if (!salvage->uneven && last->raw_size < salvage->chunk_size)
 		last->number = nchunks - 1;
 	salvage->nchunks = nchunks;
 	salvage->counted = nchunks == count;
+}
+
+void bpk_salvage_trust_last(struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+
+	if (salvage->uneven || !last->intact)
+		return;
+	if (last->number + 1 < salvage->nchunks && last->raw_size < salvage->chunk_size) {
+		salvage->nchunks = last->number + 1;
+		salvage->counted = false;
+	}
+	if (last->number + 1 == salvage->nchunks)
+		salvage->last_size = last->raw_size;
 }

@@ -115,8 +115,13 @@ void bpk_salvage_keep_size(struct bpk_salvage *salvage);
  * archive's other parts. */
 void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size);
 
-/* The archive is known to have nchunks, no less than the list: numbers that the gaps make too large
- * fit, and a short chunk is the last. */
-void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks);
+/* The archive is known to have nchunks, no less than the list, the last of last_size bytes or of an
+ * unknown size: numbers that the gaps make too large fit, and a short chunk is the last, a full one
+ * not if that is short. */
+void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint64_t last_size);
+
+/* The last chunk, if it is intact, tells its size, whatever was recorded, and a short one the
+ * count, which then is not certain. */
+void bpk_salvage_trust_last(struct bpk_salvage *salvage);
 
 #endif

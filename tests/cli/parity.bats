@@ -367,6 +367,9 @@ heal_until() {
     need_nth
     need_python
     data noise 60000 raw
+    head -c 100 raw >more
+    changes=('append NAME more' 'truncate --bytes 100 NAME' 'write --at 9000 NAME more' 'meta set NAME k=1')
+    at=0
     for options in '--checksum crc32' '--seal --checksum none' '--checksum none'; do
         for name in a.blp a.b2frame; do
             # shellcheck disable=SC2086
@@ -383,6 +386,10 @@ heal_until() {
             refuses 3 "$name: .*a healing was interrupted and is pending; the next bpk verify --heal $name continues it$" bpk verify $name
             bpk verify --parity --json $name >line 2>"$err" || [ $? -eq 3 ]
             [ "$(json line 'x["repairable"], x["parity"], x["status"]')" = "('pending', 'current', 3)" ] || die "$(cat line)"
+            # a change finds the damage, and leaves it as it was
+            change=${changes[at++ % 4]}
+            # shellcheck disable=SC2086
+            ends 3 bpk ${change/NAME/$name}
             ends 0 bpk verify --heal $name
             same $name good
         done
@@ -910,7 +917,7 @@ END
     refuses 3 "bpk verify --heal 'a b.blp' in place, bpk repair --apply -o OUT 'a b.blp' into" bpk verify 'a b.blp'
     rm 'a b.blp.bpp'
     ends 2 bpk verify 'a b.blp'
-    says "; bpk unpack --fill zero 'a b.blp' saves all other data$"
+    says "; bpk repair 'a b.blp' shows which data are left$"
     { cat whole && echo more; } >'a b.blp'
     bpk parity -q --force 'a b.blp' || true
     head -c 100 whole >'a b.blp'
@@ -939,8 +946,8 @@ END
     data noise 100000 raw
     bpk pack -q -z 4K -o a.blp raw
     printf 'damaged' | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
-    refuses 2 '; bpk unpack --fill zero a.blp saves all other data$' bpk unpack -o out a.blp
-    refuses 2 '; it has no parity file; bpk unpack --fill zero a.blp saves all other data$' bpk verify --heal a.blp
+    refuses 2 '; bpk repair a.blp shows which data are left$' bpk unpack -o out a.blp
+    refuses 2 '; it has no parity file; bpk repair a.blp shows which data are left$' bpk verify --heal a.blp
     bpk pack -q -f -z 4K -o a.blp raw
     bpk parity -q a.blp 20
     cp -p a.blp whole

@@ -106,7 +106,7 @@ same_bytes() {
             cmp "$err" first
             ends 2 bpk unpack -T $threads --no-check -o b x
             [ ! -e b ]
-            sed 's/; bpk unpack --fill zero x saves all other data$//' "$err" | cmp - first
+            sed 's/; bpk repair x shows which data are left$//' "$err" | cmp - first
         done
     done
 }

@@ -257,7 +257,7 @@ passed_is_named() {
     printf X | dd of=a.blp bs=1 seek=$((size - 1000)) conv=notrunc status=none
     cp a.blp b.blp
     ends 2 bpk verify a.blp b.blp
-    [ "$(grep -c '; bpk unpack --fill zero [^ ]* saves all other data$' "$err")" -eq 1 ] || die "$(cat "$err")"
+    [ "$(grep -c '; bpk repair [^ ]* shows which data are left$' "$err")" -eq 1 ] || die "$(cat "$err")"
     ends 2 bpk verify -q a.blp
     ! grep -q 'keep-broken' "$err"
     # nothing of it can be unpacked

@@ -571,6 +571,25 @@ static void test_digests_of_before(void **state)
 	bpk_buf_clear(&bytes);
 }
 
+/* A layer under a damaged name, and with a damaged head, is a user's by its form. */
+static void test_mark_needs_digests(void **state)
+{
+	struct bpk_view raw;
+	struct bpk_buf bytes = sealed(&raw);
+	struct bpk_view frame = bpk_buf_view(&bytes);
+	uint8_t *name = memmem(bytes.data, bytes.size, "bpk_d", 5);
+	uint8_t *head = memmem(bytes.data, bytes.size, "bpkd", 4);
+
+	(void)state;
+	assert_true(name != NULL && head != NULL);
+	name[1] = head[1] = 'X';
+	expect_failure(frame, BPK_CORRUPT, "no metalayer bpk_digests");
+	/* another program does without */
+	memset(bytes.data + bytes.size - BPK_FRAME_MARK_SIZE, 0, BPK_FRAME_MARK_SIZE);
+	expect(frame, raw, NULL);
+	bpk_buf_clear(&bytes);
+}
+
 /* ---- Another program's changes of equal frame length ---- */
 
 enum { THREADS = 63, UNPACK_THREADS = 66, RAW_SIZE = 30, TYPESIZE = 48 };
@@ -940,6 +959,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_kind),
 		cmocka_unit_test(test_digests),
 		cmocka_unit_test(test_digests_of_before),
+		cmocka_unit_test(test_mark_needs_digests),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_moved_chunks),
 		cmocka_unit_test(test_damage_behind_a_change),

@@ -301,6 +301,15 @@ static int number_by_offsets(struct search *s, uint64_t offset, uint64_t nchunks
 	return 0;
 }
 
+/* The size of the last chunk that was found is possible with the header. */
+static bool fits_last(const struct bpk_bloscpack_header *header, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+
+	return !last->intact || last->raw_size == header->last_chunk_size ||
+	       (header->nchunks > salvage->count && last->raw_size == salvage->chunk_size);
+}
+
 /* The header fits what was found: its counts are used. */
 static bool agrees(const struct bpk_bloscpack_header *header, const struct search *s,
 		   const struct bpk_salvage *salvage)
@@ -339,11 +348,10 @@ static int find_entries(struct search *s, const struct bpk_bloscpack_header *hea
 }
 
 /* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
- * the header; the size of the last chunk must be that, if it is there. False: they do not fit. */
+ * the header. False: they do not fit. */
 static bool count_by_array(const struct bpk_bloscpack_left *left, const struct search *s,
 			   const struct bpk_salvage *salvage, struct bpk_bloscpack_header *header)
 {
-	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
 	uint64_t size = left->array.size, n;
 
 	if (!left->has_array || size == 0 || left->metadata.checksum->size == 0 ||
@@ -357,22 +365,24 @@ static bool count_by_array(const struct bpk_bloscpack_left *left, const struct s
 		.last_chunk_size = size - (n - 1) * salvage->chunk_size,
 		.nchunks = n,
 	};
-	return agrees(header, s, salvage) &&
-	       (n > salvage->count || last->raw_size == header->last_chunk_size);
+	return agrees(header, s, salvage) && fits_last(header, salvage);
 }
 
 /* Number chunks without a header: by the entries behind the metadata, or by the gaps. */
-static int number_behind(struct search *s, const struct bpk_bloscpack_left *left, uint64_t nchunks,
-			 struct bpk_salvage *salvage, struct bpk_err *err)
+static int number_behind(struct search *s, const struct bpk_bloscpack_left *left,
+			 const struct bpk_bloscpack_header *header, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
 {
+	uint64_t n = header->nchunks, end = left->metadata.end;
+
 	if (left->shift == 0 && left->start != BPK_UNKNOWN &&
-	    nchunks <= (left->start - left->metadata.end) / BPK_BLOSCPACK_ENTRY_SIZE &&
-	    number_by_offsets(s, left->metadata.end, nchunks, salvage, &salvage->counted, err) != 0)
+	    n <= (left->start - end) / BPK_BLOSCPACK_ENTRY_SIZE &&
+	    number_by_offsets(s, end, n, salvage, &salvage->counted, err) != 0)
 		return -1;
 	if (salvage->counted)
 		return 0;
 	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
-	bpk_salvage_fit_numbers(salvage, nchunks);
+	bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
 	return 0;
 }
 
@@ -383,11 +393,11 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 {
 	bool own = header == &left->header;
 
-	salvage->counted = salvage->count == header->nchunks;
+	salvage->counted = salvage->count == header->nchunks && fits_last(header, salvage);
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
 	if (!salvage->counted && (own ? find_entries(s, header, salvage, err)
-				      : number_behind(s, left, header->nchunks, salvage, err)) != 0)
+				      : number_behind(s, left, header, salvage, err)) != 0)
 		return -1;
 	if (!salvage->counted && own) {
 		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
@@ -406,12 +416,14 @@ static int number(struct search *s, const struct bpk_bloscpack_left *left,
 	bool known = left->has_header && agrees(header, s, salvage);
 
 	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
-	if (!known && count_by_array(left, s, salvage, &by_array)) {
+	if ((!known || !fits_last(header, salvage)) &&
+	    count_by_array(left, s, salvage, &by_array)) {
 		header = &by_array;
 		known = true;
 	}
 	if (known && number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
+	bpk_salvage_trust_last(salvage);
 	if (!salvage->counted)
 		salvage->unplaced =
 			left->start == BPK_UNKNOWN

@@ -86,6 +86,20 @@ static int add_chunks(struct search *s, struct bpk_source *source, const struct 
 	return 0;
 }
 
+/* Number the chunks of a file of most chunks, as search_file has them. */
+static void fit_numbers(const struct search *s, uint64_t first, uint64_t most,
+			struct bpk_salvage *found)
+{
+	uint64_t last_size = BPK_UNKNOWN;
+
+	if (most == BPK_UNKNOWN || most < found->count)
+		return;
+	if (s->reader != NULL)
+		last_size = bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
+						    first + most - 1);
+	bpk_salvage_fit_numbers(found, most, last_size);
+}
+
 /* Search a file of most chunks, the first of which is chunk first of the dataset; most may be
  * unknown. */
 static int search_file(struct search *s, const char *name, uint64_t first, uint64_t most)
@@ -102,8 +116,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
 	if (rc == 0 && !found.counted && found.count > 0) {
-		if (most != BPK_UNKNOWN && most >= found.count)
-			bpk_salvage_fit_numbers(&found, most);
+		fit_numbers(s, first, most, &found);
 		s->unsure = s->unsure || !found.counted;
 	}
 	if (rc == 0 && (s->salvage->checksum == NULL || s->salvage->checksum->size == 0)) {

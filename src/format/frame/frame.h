@@ -287,6 +287,11 @@ int bpk_frame_digests_read(struct bpk_view content, uint64_t apart,
 int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart,
 			   struct bpk_frame_digests *digests, struct bpk_err *err);
 
+/* Fails with BPK_CORRUPT if there are none, but the trailer ends with bpk's mark, which no other
+ * program keeps when it writes a trailer. */
+int bpk_frame_digests_expect(const struct bpk_frame_digests *digests, struct bpk_view trailer,
+			     struct bpk_err *err);
+
 /* The digest of a part, or of a chunk, checksum->size bytes; NULL for a chunk without digest. The
  * digests of chunks must not be apart. */
 const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,

@@ -153,7 +153,8 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
 		return bpk_err_pass_memory(&why, err);
-	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0;
+	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0 ||
+			   bpk_frame_digests_expect(&digests, bytes, &why) != 0;
 	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
 		left->bad_layers = true;
 	else if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_BPK &&

@@ -392,7 +392,7 @@ int bpk_frame_number_by_order(const struct bpk_frame_left *left, uint64_t start,
 	else
 		bpk_salvage_number_by_gaps(salvage, start, end);
 	if (n >= salvage->count)
-		bpk_salvage_fit_numbers(salvage, n);
+		bpk_salvage_fit_numbers(salvage, n, bpk_frame_left_size(left, n - 1));
 	set_sizes(left, salvage);
 	return bpk_salvage_doubt(
 		salvage,

@@ -204,7 +204,8 @@ static int take_layers(struct bpk_chunk_ctx *ctx, struct bpk_frame_state *state,
 
 	if (bpk_frame_trailer_read(ctx, &state->header, trailer, limit, &state->layers, damage) ==
 		    0 &&
-	    bpk_frame_digests_find(&state->layers, apart, &state->digests, damage) == 0)
+	    bpk_frame_digests_find(&state->layers, apart, &state->digests, damage) == 0 &&
+	    bpk_frame_digests_expect(&state->digests, trailer, damage) == 0)
 		return 0;
 	return bpk_err_pass_memory(damage, err);
 }

@@ -235,3 +235,12 @@ int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart
 	}
 	return 0;
 }
+
+int bpk_frame_digests_expect(const struct bpk_frame_digests *digests, struct bpk_view trailer,
+			     struct bpk_err *err)
+{
+	if (digests->checksum != NULL || bpk_frame_trailer_author(trailer) != BPK_FRAME_BY_BPK)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "no metalayer %s, which bpk's mark at the end demands",
+			BPK_FRAME_DIGESTS);
+}
