@@ -29,10 +29,12 @@ struct bpk_merge_run {
 
 /* An intact chunk where a copy has it. */
 struct bpk_merge_print {
-	uint64_t hash; /* of its bytes, with the digest */
+	uint64_t hash;  /* of its bytes, with the digest */
+	uint64_t bytes; /* the same without the digest */
 	uint64_t offset, size;
 	uint64_t number; /* by the search in the copy alone */
 	size_t file;
+	uint32_t raw_size;
 	bool once; /* no other chunk of the copy has the same hash */
 };
 struct bpk_merge_prints {
@@ -146,7 +148,19 @@ int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 /* Make the place of this copy alone, as it is. */
 void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 
+/* ---- Copies of other archives: merge_kin.c ---- */
+
+/* Fails if a copy whose numbers are not certain shows no sign of being one of the same archive as
+ * the others. intact: by copy. */
+int bpk_merge_check_kin(struct bpk_merge *m, const bool *intact, struct bpk_err *err);
+
 /* ---- Places of chunks: merge_trust.c, merge_places.c ---- */
+
+/* List the prints of the copies that have no list yet. */
+int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err);
+
+/* The numbers of a copy's chunks are certain by the copy alone. */
+bool bpk_merge_is_sure(const struct bpk_salvage *found);
 
 /* List the prints of all copies, and judge their places. */
 int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err);

@@ -65,19 +65,26 @@ static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk
 		       : bpk_input_subject(&m->copies[copy], err);
 }
 
+static void drop_prints(struct bpk_merge *m, size_t copy)
+{
+	free(m->prints[copy].all);
+	m->prints[copy] = (struct bpk_merge_prints){ 0 };
+}
+
 /* Nothing of a copy is used any more. */
 static void drop_copy(struct bpk_merge *m, size_t copy)
 {
 	m->dropped[copy] = true;
 	bpk_salvage_clear(&m->found[copy]);
 	m->found[copy] = (struct bpk_salvage){ 0 };
+	drop_prints(m, copy);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		m->files[i].sizes[copy] = m->files[i].first[copy] = BPK_UNKNOWN;
 		m->files[i].end[copy] = 0;
 	}
 }
 
-/* Drop the files that no other copy has. */
+/* Drop the files that no other copy has, and the prints, which have the numbers of files. */
 static void drop_files(struct bpk_merge *m)
 {
 	size_t kept = 0;
@@ -92,6 +99,8 @@ static void drop_files(struct bpk_merge *m)
 		else
 			free(m->files[i].name);
 	}
+	for (size_t c = 0; kept < m->nfiles && c < m->ncopies; c++)
+		drop_prints(m, c);
 	m->nfiles = kept;
 	for (size_t i = 0; m->names != NULL && i < kept; i++)
 		m->names[i] = m->files[i].name;
@@ -99,13 +108,15 @@ static void drop_files(struct bpk_merge *m)
 
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 {
-	bool intact[BPK_MERGE_MOST], any = false;
+	bool intact[BPK_MERGE_MOST] = { [0] = false }, any = false;
 
 	for (size_t c = 0; c < m->ncopies; c++) {
 		if (look(m, c, &intact[c], err) != 0)
 			return -1;
 		any = any || intact[c];
 	}
+	if (bpk_merge_check_kin(m, intact, err) != 0)
+		return -1;
 	for (size_t c = 0; any && c < m->ncopies; c++)
 		if (!intact[c])
 			drop_copy(m, c);

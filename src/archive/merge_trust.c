@@ -41,6 +41,8 @@ static int hash_chunk(struct bpk_merge *m, size_t copy, struct bpk_merge_file *f
 		rc = bpk_fail_changed(err);
 	bpk_merge_release(m, source);
 	print->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(bytes));
+	print->bytes = bpk_hash_words(
+		BPK_HASH_START, bpk_view(bytes->data, bytes->size - m->found[copy].seal_size));
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
@@ -66,6 +68,7 @@ static int list_prints(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 			.offset = saved->offset,
 			.size = (uint64_t)saved->packed_size + found->seal_size,
 			.number = saved->number,
+			.raw_size = saved->raw_size,
 			.file = (size_t)(file - m->files),
 		};
 		rc = hash_chunk(m, copy, file, print, &bytes, err);
@@ -78,6 +81,14 @@ static int list_prints(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 			(i == 0 || list->all[i - 1].hash != list->all[i].hash) &&
 			(i + 1 == list->count || list->all[i + 1].hash != list->all[i].hash);
 	return rc;
+}
+
+int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (m->prints[c].all == NULL && list_prints(m, c, err) != 0)
+			return -1;
+	return 0;
 }
 
 const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
@@ -99,8 +110,7 @@ bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_m
 
 /* ---- Trust ---- */
 
-/* The numbers of its chunks are certain by the copy alone. */
-static bool is_sure(const struct bpk_salvage *found)
+bool bpk_merge_is_sure(const struct bpk_salvage *found)
 {
 	return found->counted && found->doubt.size == 0 && !found->disordered;
 }
@@ -148,7 +158,7 @@ static size_t find_seed(const struct bpk_merge *m)
 static enum bpk_merge_trust trust(const struct bpk_merge *m, const struct bpk_merge_file *file,
 				  size_t copy)
 {
-	if (is_sure(&m->found[copy]))
+	if (bpk_merge_is_sure(&m->found[copy]))
 		return BPK_MERGE_SURE;
 	if (file->nmoved[copy] > 0)
 		return BPK_MERGE_LOOSE;
@@ -181,10 +191,10 @@ int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err)
 	bool trusted[BPK_MERGE_MOST] = { [0] = false }, any = false, more = true;
 	size_t seed;
 
+	if (bpk_merge_list_prints(m, err) != 0)
+		return -1;
 	for (size_t c = 0; c < m->ncopies; c++) {
-		if (list_prints(m, c, err) != 0)
-			return -1;
-		trusted[c] = !m->dropped[c] && is_sure(&m->found[c]);
+		trusted[c] = !m->dropped[c] && bpk_merge_is_sure(&m->found[c]);
 		any = any || trusted[c];
 	}
 	seed = any ? BPK_MERGE_MOST : find_seed(m);

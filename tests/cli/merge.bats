@@ -114,6 +114,85 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
     refuses 64 'needs the names of files' bpk repair --merge A.blp -
 }
 
+# Make copies of archive $1, whose chunks but those named lose bytes: name, numbers. Its header, the
+# index of a frame at the end, or the descriptions of a directory go, too, if the first word is "lost".
+leave() {
+    local from=$1 to=$2 lost=$3 file
+    shift 3
+    rm -rf "$to"
+    cp -r "$from" "$to"
+    "$python" "$tests/lib/damage.py" "$to" "$@"
+    [ "$lost" = lost ] || return 0
+    case $to in
+    *.blp) hurt "$to" 0 32 ;;
+    *.b2frame) hurt "$to" 0 32 && truncate -s -100 "$to" ;;
+    *.blpd) rm -r "$to/meta" && for file in "$to"/data/*; do hurt "$file" 0 32; done ;;
+    *.b2s) hurt "$to/chunks.b2frame" 0 32 && truncate -s -100 "$to/chunks.b2frame" ;;
+    esac
+}
+
+@test "a copy without certain numbers shows that it is one: it is refused beside another archive" {
+    need_python
+    export BPK
+    local suffix checksum
+    data field-f64 200000 A
+    data noise 200000 B
+    for suffix in blp b2frame b2s blpd; do
+        for checksum in crc32 none; do
+            [ "$checksum" = crc32 ] || [[ $suffix == blp* ]] || continue
+            bpk pack -q -f -z 16K --checksum $checksum -o a.$suffix A
+            bpk pack -q -f -z 16K --checksum $checksum -o b.$suffix B
+            rm -rf new.$suffix
+            leave a.$suffix a2.$suffix lost 3
+            leave b.$suffix b2.$suffix kept 5
+            leave b.$suffix b3.$suffix lost 5
+            for copies in "a2 b" "b a2" "a2 b2" "b2 a2" "a2 b3"; do
+                set -- $copies
+                refuses 1 'are not copies of one archive' bpk repair --merge $1.$suffix $2.$suffix
+                refuses 1 'are not copies of one archive' bpk repair --merge --fill zero -o new.$suffix $1.$suffix $2.$suffix
+                [ ! -e new.$suffix ]
+            done
+            # beside a copy of its own it does no harm
+            [ $checksum = crc32 ] || continue
+            ends 0 bpk repair --merge -o new.$suffix a2.$suffix a.$suffix
+            bpk cat new.$suffix | same - A
+        done
+    done
+}
+
+@test "the last half without a header fits the first half with one, and nothing else" {
+    need_python
+    export BPK
+    local suffix
+    data field-f64 200000 A
+    data noise 200000 B
+    { head -c 20000 A && tail -c +20001 B; } >C
+    for suffix in blp b2frame; do
+        for name in A B C; do bpk pack -q -f -z 16K -o $name.$suffix $name; done
+        leave A.$suffix 1.$suffix kept 7 8 9 10 11 12
+        leave A.$suffix 2.$suffix lost 0 1 2 3 4 5 6
+        for copies in "1 2" "2 1"; do
+            set -- $copies
+            rm -f new.$suffix
+            # the end of the frame is cut off, and no neighbour proves the places
+            [ $suffix = blp ] || { ends 2 bpk repair --merge -o new.$suffix $1.$suffix $2.$suffix && continue; }
+            ends 0 bpk repair --merge -o new.$suffix $1.$suffix $2.$suffix
+            bpk cat new.$suffix | same - A
+        done
+        # neither tells its numbers
+        leave A.$suffix 1.$suffix lost 7 8 9 10 11 12
+        refuses 1 'no intact chunk is in both' bpk repair --merge 1.$suffix 2.$suffix
+        # the first chunk is equal, and the others are not
+        leave C.$suffix 1.$suffix lost 4
+        refuses 1 'of the chunks that are intact in 1.*, 1[12] are not those of the other' bpk repair --merge -o none 1.$suffix A.$suffix
+        # a copy without an intact chunk takes and gives nothing; the digests of the frame are cut off
+        [ $suffix = blp ] || continue
+        leave B.$suffix 1.$suffix lost $(seq 0 12)
+        ends 0 bpk repair --merge -f -o new.$suffix 1.$suffix A.$suffix
+        same new.$suffix A.$suffix
+    done
+}
+
 @test "an array keeps its shape and its metadata" {
     need_python
     export BPK

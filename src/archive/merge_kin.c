@@ -1,0 +1,344 @@
+/*
+ * Tells copies of one archive from those of another. The numbers of chunks and the chunks of one
+ * number tell them apart where both copies know these (merge_compare.c). A copy that has lost its
+ * header or offsets has to show a sign: a chunk that another copy has, or, beside a copy that knows
+ * its numbers, chunks that all lie where that one has lost some. Called by merge_intact.c.
+ *
+ *     copy 0    header | A | B | C | # | # |
+ *     copy 1    ###### | # | # | C | D | E |     C is in both
+ *     copy 2    ###### | # | # | # | D | E |     no chunk is in copy 0 and here, but these fit
+ *     copy 3    ###### | F | G | H | I | J |     F, G and H lie where copy 0 has others: refused
+ */
+#include "archive/merge_inner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The place of a chunk in a file of a copy. */
+struct spot {
+	uint64_t at, size;
+	size_t file;
+	bool intact;
+};
+
+/* The knowledge of a copy. */
+struct known {
+	bool sure;       /* the numbers of its chunks */
+	uint64_t lost;   /* chunks, if sure */
+	uint64_t *bytes; /* hashes of its intact chunks, ascending */
+	size_t count;
+	struct spot *spots; /* ascending by file and offset */
+	size_t nspots;
+	size_t kin; /* the first of the copies that are known to belong together */
+};
+
+/* One thread's own. */
+struct kinship {
+	struct bpk_merge *merge;
+	struct known all[BPK_MERGE_MOST];
+};
+
+/* ---- One copy ---- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int compare_spots(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* List where the chunks are, and those that are damaged, as far as that was found. */
+static void list_spots(struct kinship *k, size_t copy)
+{
+	const struct bpk_salvage *found = &k->merge->found[copy];
+	struct known *known = &k->all[copy];
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct bpk_merge_file *file = bpk_merge_file_of(k->merge, found, saved);
+
+		if (file == NULL || saved->packed_size == 0)
+			continue;
+		known->spots[known->nspots++] = (struct spot){
+			.at = saved->offset,
+			.size = (uint64_t)saved->packed_size + found->seal_size,
+			.file = (size_t)(file - k->merge->files),
+			.intact = saved->intact,
+		};
+	}
+	qsort(known->spots, known->nspots, sizeof *known->spots, compare_spots);
+}
+
+static int list_copy(struct kinship *k, size_t copy, bool intact, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &k->merge->found[copy];
+	const struct bpk_merge_prints *prints = &k->merge->prints[copy];
+	struct known *known = &k->all[copy];
+	uint64_t nintact = 0;
+
+	known->kin = copy;
+	known->sure = intact || bpk_merge_is_sure(found);
+	known->bytes = bpk_calloc(prints->count + 1, sizeof *known->bytes, err);
+	known->spots = bpk_calloc(found->count + 1, sizeof *known->spots, err);
+	if (known->bytes == NULL || known->spots == NULL)
+		return -1;
+	for (size_t i = 0; i < prints->count; i++)
+		known->bytes[known->count++] = prints->all[i].bytes;
+	qsort(known->bytes, known->count, sizeof *known->bytes, compare_numbers);
+	for (size_t i = 0; i < found->count; i++)
+		nintact += found->all[i].intact;
+	known->lost = found->nchunks - bpk_min_u64(nintact, found->nchunks);
+	list_spots(k, copy);
+	return 0;
+}
+
+/* ---- A chunk of one copy in another copy ---- */
+
+static bool has_bytes(const struct known *known, uint64_t bytes)
+{
+	return known->count > 0 &&
+	       known->bytes[bpk_find_last(known->bytes, sizeof bytes, known->count, bytes)] ==
+		       bytes;
+}
+
+/* True if the copy has these bytes there, though no chunk was found: holes of frames have some. */
+static int has_there(const struct bpk_merge *m, size_t copy, const struct bpk_merge_print *print,
+		     uint64_t at, uint64_t size, bool *is, struct bpk_err *err)
+{
+	const struct bpk_merge_file *file = &m->files[print->file];
+	struct bpk_source *source = NULL;
+	struct bpk_buf bytes = { 0 };
+	size_t got = 0;
+	int rc = 0;
+
+	*is = false;
+	if (file->sizes[copy] == BPK_UNKNOWN || at > file->sizes[copy] ||
+	    size > file->sizes[copy] - at)
+		return 0;
+	if (bpk_merge_borrow(m, copy, file, &source, err) != 0 ||
+	    bpk_buf_resize(&bytes, (size_t)size, err) != 0)
+		rc = -1;
+	else if (bpk_source_read_at(source, at, bpk_span(bytes.data, bytes.size), &got, err) != 0)
+		rc = bpk_input_subject(&m->copies[copy], err);
+	*is = rc == 0 && got == bytes.size &&
+	      bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes)) == print->bytes;
+	bpk_merge_release(m, source);
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+/* The first spot of the file that begins at this offset or behind it. */
+static size_t find_spot(const struct known *known, size_t file, uint64_t at)
+{
+	const struct spot key = { .at = at, .file = file };
+	size_t low = 0, high = known->nspots;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_spots(&known->spots[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* True if nothing that the copy has lies there, but a damaged chunk that begins there. */
+static bool is_free(const struct known *known, size_t file, uint64_t at, uint64_t size)
+{
+	size_t i = find_spot(known, file, at);
+	const struct spot *next = i < known->nspots ? &known->spots[i] : NULL;
+	const struct spot *before = i > 0 ? &known->spots[i - 1] : NULL;
+
+	if (before != NULL && before->file == file && at - before->at < before->size)
+		return false;
+	return next == NULL || next->file != file || next->at - at >= size ||
+	       (next->at == at && !next->intact);
+}
+
+/* ---- Two copies ---- */
+
+/* The intact chunks of one copy, as the other one has them. */
+struct tally {
+	uint64_t common;            /* it has them */
+	uint64_t inner, outer, odd; /* in its holes; behind its end; where it has others */
+};
+
+/* The chunks without a like, all of them as far from their places as bytes are missing. */
+static int count_others(const struct kinship *k, size_t copy, size_t other, bool shifted,
+			struct tally *tally, struct bpk_err *err)
+{
+	const struct bpk_merge *m = k->merge;
+	const struct bpk_merge_prints *prints = &m->prints[copy];
+
+	*tally = (struct tally){ 0 };
+	for (size_t i = 0; i < prints->count; i++) {
+		const struct bpk_merge_print *print = &prints->all[i];
+		const struct bpk_merge_file *file = &m->files[print->file];
+		uint64_t end = file->sizes[other];
+		/* a place before the start wraps around, and is behind the end */
+		uint64_t at = print->offset - (shifted ? file->sizes[copy] - end : 0);
+		bool is = has_bytes(&k->all[other], print->bytes);
+
+		if (!is && has_there(m, other, print, at, print->size - m->found[copy].seal_size,
+				     &is, err) != 0)
+			return -1;
+		if (is)
+			tally->common++;
+		else if (!is_free(&k->all[other], print->file, at, print->size))
+			tally->odd++;
+		else if (end == BPK_UNKNOWN || at > end || print->size > end - at)
+			tally->outer++;
+		else
+			tally->inner++;
+	}
+	return 0;
+}
+
+static int count_chunks(const struct kinship *k, size_t copy, size_t other, struct tally *tally,
+			struct bpk_err *err)
+{
+	struct tally shifted;
+
+	if (count_others(k, copy, other, false, tally, err) != 0)
+		return -1;
+	if (tally->odd + tally->outer == 0 || k->merge->names != NULL ||
+	    k->merge->files[0].sizes[copy] == k->merge->files[0].sizes[other])
+		return 0;
+	if (count_others(k, copy, other, true, &shifted, err) != 0)
+		return -1;
+	if (shifted.odd < tally->odd || (shifted.odd == tally->odd && shifted.outer < tally->outer))
+		*tally = shifted;
+	return 0;
+}
+
+/* True if the sizes of the copy's chunks are none of the other's. */
+static bool has_other_sizes(const struct bpk_merge *m, size_t copy, size_t other)
+{
+	const struct bpk_merge_prints *prints = &m->prints[copy];
+	const struct bpk_salvage *x = &m->found[copy], *y = &m->found[other];
+	uint64_t others = 0;
+
+	for (size_t i = 0; i < prints->count; i++)
+		others += prints->all[i].raw_size != y->chunk_size;
+	if (x->typesize != 0 && y->typesize != 0 && x->typesize != y->typesize)
+		return !y->uneven;
+	return !y->uneven && others > 1 && y->chunk_size != 0;
+}
+
+/* The verdict on a copy whose numbers are not certain beside one with certain ones. */
+static bool contradicts(const struct kinship *k, size_t copy, size_t other,
+			const struct tally *tally)
+{
+	const struct bpk_merge *m = k->merge;
+	bool proven = m->found[copy].proven && m->found[other].proven;
+	uint64_t allowed = k->all[other].lost;
+
+	/* without digests chunks that unpack may be damaged, but not most of them */
+	if (!proven)
+		allowed += tally->common;
+	return tally->common > 0 && tally->odd + tally->outer > allowed;
+}
+
+static bool fits(const struct kinship *k, size_t copy, size_t other, const struct tally *tally)
+{
+	return tally->odd == 0 && tally->inner + tally->outer <= k->all[other].lost &&
+	       !has_other_sizes(k->merge, copy, other);
+}
+
+static int fail_strange(const struct kinship *k, size_t copy, size_t other,
+			const struct tally *tally, struct bpk_err *err)
+{
+	const struct bpk_input *copies = k->merge->copies;
+	size_t a = copy < other ? copy : other, b = copy < other ? other : copy;
+
+	if (tally->common == 0)
+		return bpk_fail(err, BPK_FAILED,
+				"%s and %s are not copies of one archive: no intact chunk is in "
+				"both",
+				copies[a].path, copies[b].path);
+	return bpk_fail(err, BPK_FAILED,
+			"%s and %s are not copies of one archive: of the chunks that are intact in "
+			"%s, %" PRIu64 " are not those of the other",
+			copies[a].path, copies[b].path, copies[copy].path,
+			tally->odd + tally->outer);
+}
+
+static void join(struct kinship *k, size_t a, size_t b)
+{
+	size_t from = k->all[a].kin, to = k->all[b].kin;
+
+	for (size_t c = 0; c < k->merge->ncopies; c++)
+		if (k->all[c].kin == from)
+			k->all[c].kin = to;
+}
+
+/* Join two copies that belong together. Those with certain numbers have been compared. */
+static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
+{
+	bool both = k->all[a].sure && k->all[b].sure;
+	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
+	struct tally tally = { 0 };
+
+	if (!both && count_chunks(k, copy, other, &tally, err) != 0)
+		return -1;
+	if (!both && k->all[other].sure && contradicts(k, copy, other, &tally))
+		return fail_strange(k, copy, other, &tally, err);
+	if (both || tally.common > 0 || (k->all[other].sure && fits(k, copy, other, &tally)))
+		join(k, a, b);
+	return 0;
+}
+
+/* ---- All ---- */
+
+/* A copy without an intact chunk gives none, and needs no sign. */
+static bool is_empty(const struct kinship *k, size_t copy)
+{
+	return k->all[copy].count == 0 && !k->all[copy].sure;
+}
+
+static int compare_all(struct kinship *k, struct bpk_err *err)
+{
+	const struct tally none = { 0 };
+	size_t first = BPK_MERGE_MOST;
+
+	for (size_t b = 1; b < k->merge->ncopies; b++)
+		for (size_t a = 0; a < b; a++)
+			if (!is_empty(k, a) && !is_empty(k, b) && compare_pair(k, a, b, err) != 0)
+				return -1;
+	for (size_t c = 0; c < k->merge->ncopies; c++) {
+		if (is_empty(k, c))
+			continue;
+		if (first == BPK_MERGE_MOST)
+			first = c;
+		if (k->all[c].kin != k->all[first].kin)
+			return fail_strange(k, first, c, &none, err);
+	}
+	return 0;
+}
+
+int bpk_merge_check_kin(struct bpk_merge *m, const bool *intact, struct bpk_err *err)
+{
+	struct kinship k = { .merge = m };
+	int rc = bpk_merge_list_prints(m, err);
+
+	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
+		rc = list_copy(&k, c, intact[c], err);
+	if (rc == 0)
+		rc = compare_all(&k, err);
+	for (size_t c = 0; c < m->ncopies; c++) {
+		free(k.all[c].bytes);
+		free(k.all[c].spots);
+	}
+	return rc;
+}
