@@ -180,7 +180,7 @@ protected() {
         rot a.blp.bpp $((100000 + RANDOM)) 3000
         ends 3 bpk verify --heal a.blp
         same a.blp good
-        refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells and a copy' bpk verify a.blp
+        refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells? and a copy' bpk verify a.blp
         quietly bpk parity a.blp
         same a.blp.bpp good.bpp
     done
@@ -626,7 +626,7 @@ restores_unwritten() {
         cells=$("$python" "$tests/lib/parity_reader.py" a.blp.bpp a.blp out)
         same out good
         [ "$cells" -gt 0 ]
-        ends 0 bpk verify --heal a.blp
+        ends 3 bpk verify --heal a.blp
         says "in $cells cells?"
         same a.blp good
     done
