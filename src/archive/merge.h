@@ -19,8 +19,8 @@ struct bpk_merge;
 /*
  * Find the intact chunks of the copies, inputs of bpk_input_look that are of this format, and are
  * borrowed until close. Fails with BPK_FAILED if they are not copies of one archive: their numbers
- * of chunks or their sizes differ, or intact chunks of one number; or a copy without certain numbers
- * shows no sign of being one.
+ * of chunks or their sizes differ, or intact chunks of one number; or a copy without certain
+ * numbers shows no sign of being one.
  */
 int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
 		   struct bpk_merge **merge, struct bpk_err *err);

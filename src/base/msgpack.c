@@ -207,14 +207,14 @@ static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, str
 
 enum {
 	PIECE = 4096,
-	END = 64, /* room for what a caller puts behind a value, so that the text need not move */
+	END = 64, /* room for a caller's text behind a value, which then need not move */
 	RAW_SIZE = sizeof RAW + sizeof RAW_END - 2,
 };
 
 struct printer {
 	struct bpk_cursor cursor;
 	struct bpk_buf *out;
-	/* gets what is in out, piece by piece; NULL: out keeps it */
+	/* gets the text in out, piece by piece; NULL: out keeps it */
 	int (*take)(void *arg, struct bpk_view piece, struct bpk_err *err);
 	void *arg;
 	unsigned depth;
@@ -229,7 +229,7 @@ static int put(struct printer *p, const char *text)
 	return bpk_buf_append(p->out, bpk_view(text, strlen(text)), p->err);
 }
 
-/* Pass on what is in out, once it is least bytes. */
+/* Pass on the text in out, once it has least bytes. */
 static int pass_on(struct printer *p, size_t least)
 {
 	int rc;

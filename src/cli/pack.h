@@ -26,7 +26,8 @@ struct bpk_pack_args {
 	const char *parity; /* P%; NULL: none */
 };
 
-/* The things that an archive takes over from the one that it replaces. Valid when zeroed: nothing is there. */
+/* The things that an archive takes over from the one that it replaces. Valid when zeroed: nothing
+ * is there. */
 struct bpk_pack_old {
 	bool seal, identity; /* the old one has it, and so will the new one */
 	uint64_t generation; /* of the seal */
@@ -54,7 +55,8 @@ struct bpk_pack {
 	struct bpk_division division;       /* of the array, if the format divides arrays */
 	struct bpk_plan plan;
 	struct bpk_pack_old old;
-	/* with an identity: of the content; and the file's own metadata, with room for its record */
+	/* with an identity: of the content; and the file's own metadata, with room for its
+	 * record */
 	struct bpk_ident tree;
 	struct bpk_leaves leaves;
 	struct bpk_buf text;

@@ -1,5 +1,5 @@
-/* bpk pack over an older archive: the new one has a seal and an identity if that had them. Called by
- * pack_work.c and pack_ident.c. */
+/* bpk pack over an older archive: the new one has a seal and an identity if that had them. Called
+ * by pack_work.c and pack_ident.c. */
 #include "cli/pack.h"
 
 #include <errno.h>
@@ -88,7 +88,8 @@ void bpk_pack_share_old(struct bpk_pack *pack, struct bpk_team *team)
 
 /* ---- the old archive ---- */
 
-/* A link is replaced or followed, as the draft does it. A file that may not be read may be replaced. */
+/* A link is replaced or followed, as the draft does it. A file that may not be read may be
+ * replaced. */
 static int find_old(const struct bpk_transfer *transfer, bool *there, struct bpk_err *why)
 {
 	const char *path = transfer->target;

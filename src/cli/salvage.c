@@ -525,7 +525,7 @@ static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bp
 	return true;
 }
 
-/* An option that cannot do what it is given for is not passed over. */
+/* An option without an effect is not passed over. */
 static int check_guesses(const struct bpk_salvage_job *job, const char *path, struct bpk_err *err)
 {
 	if (!job->found.guesses || job->format->salvage_guesses)

@@ -46,8 +46,8 @@ static int look_at_header(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
-/* True if the record of the seal is still the reader's. A change renews it, while times may be those
- * of before: the clock of a file system has ticks of some milliseconds. */
+/* True if the record of the seal is still the reader's. A change renews it, while times may be
+ * those of before: the clock of a file system has ticks of some milliseconds. */
 static bool has_same_seal(const struct bpk_bloscpack_reader *reader)
 {
 	struct bpk_place place = { .source = reader->source };

@@ -185,7 +185,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 		editor_close(e);
 		return -1;
 	}
-	e->options.reseals = false; /* what is committed has a right seal */
+	e->options.reseals = false; /* a commit has made a right seal */
 	*editor = e;
 	return 0;
 }
