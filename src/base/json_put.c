@@ -29,9 +29,15 @@ static uint8_t *put_escape(uint8_t *p, int code)
 {
 	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	static const char digits[] = "0123456789abcdef";
-	const char *found = code == 0 ? NULL : strchr(named, code);
+	const char *found = NULL;
 
 	*p++ = '\\';
+	if (code == '"') { /* most of them */
+		*p++ = '"';
+		return p;
+	}
+	if (code != 0)
+		found = strchr(named, code);
 	if (found != NULL) {
 		*p++ = (uint8_t)letters[found - named];
 		return p;

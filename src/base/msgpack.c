@@ -207,14 +207,13 @@ static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, str
 
 enum {
 	PIECE = 4096,
-	END = 64, /* room for a caller's text behind a value, which then need not move */
 	RAW_SIZE = sizeof RAW + sizeof RAW_END - 2,
 };
 
 struct printer {
 	struct bpk_cursor cursor;
 	struct bpk_buf *out;
-	/* gets the text in out, piece by piece; NULL: out keeps it */
+	/* gets the text piece by piece; NULL: out keeps it */
 	int (*take)(void *arg, struct bpk_view piece, struct bpk_err *err);
 	void *arg;
 	unsigned depth;
@@ -272,6 +271,8 @@ static int print_bytes(struct printer *p, const char *name, struct bpk_view byte
 
 static int print_string(struct printer *p, struct bpk_view bytes)
 {
+	if (bytes.size == 0)
+		return put(p, "\"\"");
 	if (!bpk_utf8_valid(bytes))
 		return print_bytes(p, "\"$str\"", bytes);
 	if (bytes.size <= PIECE)
@@ -474,63 +475,61 @@ static int add_size(void *arg, struct bpk_view piece, struct bpk_err *err)
 	return 0;
 }
 
-/* Find out whether the bytes are a value, and at most how large its text is. */
-static int measure(struct bpk_view bytes, size_t *size, bool *is_value, struct bpk_err *err)
+int bpk_msgpack_measure(struct bpk_view bytes, struct bpk_msgpack_text *text, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_buf piece = { 0 };
 	struct printer p = { .cursor = bpk_cursor(bytes),
 			     .out = &piece,
 			     .take = add_size,
-			     .arg = size,
+			     .arg = &text->most,
 			     .measures = true,
 			     .err = &why };
 
-	*size = 0;
-	*is_value = print_all(&p) == 0;
+	*text = (struct bpk_msgpack_text){ .bytes = bytes };
+	text->is_value = print_all(&p) == 0;
 	bpk_buf_clear(&piece);
-	if (*is_value)
+	if (text->is_value)
 		return 0;
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_LIMIT)
 		return bpk_fail_as(err, &why);
 	if (bytes.size > (SIZE_MAX - RAW_SIZE) / 2)
 		return bpk_fail_memory(err, bytes.size);
-	*size = RAW_SIZE + 2 * bytes.size;
+	text->most = RAW_SIZE + 2 * bytes.size;
 	return 0;
 }
 
-static int print_measured(struct printer *p, bool is_value)
+static int print_measured(struct printer *p, const struct bpk_msgpack_text *text)
 {
-	if (is_value)
+	p->cursor = bpk_cursor(text->bytes);
+	if (text->is_value)
 		return print_all(p);
-	if (put(p, RAW) != 0 || print_hex(p, bpk_view(p->cursor.next, p->cursor.left)) != 0 ||
-	    put(p, RAW_END) != 0)
+	if (put(p, RAW) != 0 || print_hex(p, text->bytes) != 0 || put(p, RAW_END) != 0)
 		return -1;
 	return pass_on(p, 0);
 }
 
-int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
+int bpk_msgpack_print_text(const struct bpk_msgpack_text *text, struct bpk_buf *json,
+			   struct bpk_err *err)
 {
-	struct printer p = { .cursor = bpk_cursor(bytes), .out = json, .err = err };
-	size_t start = json->size, size;
-	bool is_value;
+	struct printer p = { .out = json, .err = err };
+	size_t start = json->size;
 
-	if (measure(bytes, &size, &is_value, err) != 0)
-		return -1;
-	if (size > SIZE_MAX - END - start)
-		return bpk_fail_memory(err, size);
-	if (bpk_buf_reserve(json, start + size + END, err) == 0 &&
-	    print_measured(&p, is_value) == 0)
+	if (text->most > SIZE_MAX - start)
+		return bpk_fail_memory(err, text->most);
+	if (bpk_buf_reserve(json, start + text->most, err) == 0 && print_measured(&p, text) == 0)
 		return 0;
 	json->size = start;
 	return -1;
 }
 
-int bpk_msgpack_text_size(struct bpk_view bytes, size_t *size, struct bpk_err *err)
+int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
 {
-	bool is_value;
+	struct bpk_msgpack_text text;
 
-	return measure(bytes, size, &is_value, err);
+	return bpk_msgpack_measure(bytes, &text, err) != 0
+		       ? -1
+		       : bpk_msgpack_print_text(&text, json, err);
 }
 
 int bpk_msgpack_stream_any(struct bpk_view bytes,
@@ -538,15 +537,12 @@ int bpk_msgpack_stream_any(struct bpk_view bytes,
 			   void *arg, struct bpk_err *err)
 {
 	struct bpk_buf piece = { 0 };
-	struct printer p = {
-		.cursor = bpk_cursor(bytes), .out = &piece, .take = take, .arg = arg, .err = err
-	};
-	bool is_value;
-	size_t size;
-	int rc = measure(bytes, &size, &is_value, err);
+	struct printer p = { .out = &piece, .take = take, .arg = arg, .err = err };
+	struct bpk_msgpack_text text;
+	int rc = bpk_msgpack_measure(bytes, &text, err);
 
 	if (rc == 0)
-		rc = print_measured(&p, is_value);
+		rc = print_measured(&p, &text);
 	bpk_buf_clear(&piece);
 	return rc;
 }

@@ -31,8 +31,18 @@ int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_er
 /* The same for any bytes: malformed, trailing or too deep ones become {"$raw": "hex"}. */
 int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
 
-/* At most the size of that text, which may be seven times that of the bytes. */
-int bpk_msgpack_text_size(struct bpk_view bytes, size_t *size, struct bpk_err *err);
+/* That text before it is printed. */
+struct bpk_msgpack_text {
+	struct bpk_view bytes;
+	bool is_value; /* else they become {"$raw": "hex"} */
+	size_t most;   /* its size at most, which may be seven times that of the bytes */
+};
+
+int bpk_msgpack_measure(struct bpk_view bytes, struct bpk_msgpack_text *text, struct bpk_err *err);
+
+/* Append a text that was measured. */
+int bpk_msgpack_print_text(const struct bpk_msgpack_text *text, struct bpk_buf *json,
+			   struct bpk_err *err);
 
 /* Hand that text to take, piece by piece: some KiB of whole characters, valid during the call. */
 int bpk_msgpack_stream_any(struct bpk_view bytes,

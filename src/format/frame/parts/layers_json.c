@@ -10,6 +10,7 @@
 #include "format/frame/parts/section.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define HEX     "$hex:"
 #define TRAILER "$trailer:"
@@ -54,7 +55,8 @@ static void key_of(const struct bpk_frame_layer *layer, const struct bpk_frame_l
 /* ---- Printing ---- */
 
 static int print_member(const struct bpk_frame_layer *layer, const struct bpk_frame_layers *fixed,
-			struct bpk_buf *out, bool *is_empty, struct bpk_err *err)
+			const struct bpk_msgpack_text *text, struct bpk_buf *out, bool *is_empty,
+			struct bpk_err *err)
 {
 	char key[KEY];
 
@@ -64,7 +66,7 @@ static int print_member(const struct bpk_frame_layer *layer, const struct bpk_fr
 	    bpk_buf_printf(out, err, ": ") != 0)
 		return -1;
 	*is_empty = false;
-	return bpk_msgpack_print_any(bpk_buf_view(&layer->content), out, err);
+	return bpk_msgpack_print_text(text, out, err);
 }
 
 static size_t count_users(const struct bpk_frame_layers *layers)
@@ -76,49 +78,62 @@ static size_t count_users(const struct bpk_frame_layers *layers)
 	return n;
 }
 
-/* Add up the sizes of the texts of the users' layers, with room for their keys. */
-static int add_sizes(const struct bpk_frame_layers *layers, size_t *size, struct bpk_err *err)
+/* Measure the texts of the users' layers, one for each layer, and add their sizes and the keys'. */
+static int measure(const struct bpk_frame_layers *layers, struct bpk_msgpack_text *texts,
+		   size_t *size, struct bpk_err *err)
 {
 	for (size_t i = 0; i < layers->count; i++) {
-		size_t one;
+		const struct bpk_frame_layer *layer = &layers->all[i];
 
-		if (bpk_frame_layer_is_ours(layers->all[i].name))
+		if (bpk_frame_layer_is_ours(layer->name))
 			continue;
-		if (bpk_msgpack_text_size(bpk_buf_view(&layers->all[i].content), &one, err) != 0)
+		if (bpk_msgpack_measure(bpk_buf_view(&layer->content), &texts[i], err) != 0)
 			return -1;
-		if (one > SIZE_MAX - MEMBER - *size)
-			return bpk_fail_memory(err, one);
-		*size += one + MEMBER;
+		if (texts[i].most > SIZE_MAX - MEMBER - *size)
+			return bpk_fail_memory(err, texts[i].most);
+		*size += texts[i].most + MEMBER;
 	}
 	return 0;
 }
 
-/* Make room for the texts of several layers: where the buffer grew, there would be two of it. */
-static int make_room(const struct bpk_frame_layers *fixed, const struct bpk_frame_layers *layers,
-		     struct bpk_buf *out, struct bpk_err *err)
+/* The room is made at once: where the buffer grew, there would be two of the text. */
+static int print_measured(const struct bpk_frame_layers *fixed,
+			  const struct bpk_frame_layers *layers, struct bpk_msgpack_text *texts,
+			  struct bpk_buf *out, bool *is_empty, struct bpk_err *err)
 {
-	size_t size = out->size + MEMBER;
+	struct bpk_msgpack_text *behind = texts + fixed->count;
+	size_t size = out->size;
 
-	if (count_users(fixed) + count_users(layers) < 2)
-		return 0;
-	if (add_sizes(fixed, &size, err) != 0 || add_sizes(layers, &size, err) != 0)
+	if (measure(fixed, texts, &size, err) != 0 || measure(layers, behind, &size, err) != 0 ||
+	    bpk_buf_reserve(out, size, err) != 0)
 		return -1;
-	return bpk_buf_reserve(out, size, err);
+	for (size_t i = 0; i < fixed->count; i++)
+		if (!bpk_frame_layer_is_ours(fixed->all[i].name) &&
+		    print_member(&fixed->all[i], NULL, &texts[i], out, is_empty, err) != 0)
+			return -1;
+	for (size_t i = 0; i < layers->count; i++)
+		if (!bpk_frame_layer_is_ours(layers->all[i].name) &&
+		    print_member(&layers->all[i], fixed, &behind[i], out, is_empty, err) != 0)
+			return -1;
+	return *is_empty ? 0 : bpk_buf_printf(out, err, "}");
 }
 
 static int print_members(const struct bpk_frame_layers *fixed,
 			 const struct bpk_frame_layers *layers, struct bpk_buf *out, bool *is_empty,
 			 struct bpk_err *err)
 {
-	for (size_t i = 0; i < fixed->count; i++)
-		if (!bpk_frame_layer_is_ours(fixed->all[i].name) &&
-		    print_member(&fixed->all[i], NULL, out, is_empty, err) != 0)
-			return -1;
-	for (size_t i = 0; i < layers->count; i++)
-		if (!bpk_frame_layer_is_ours(layers->all[i].name) &&
-		    print_member(&layers->all[i], fixed, out, is_empty, err) != 0)
-			return -1;
-	return *is_empty ? 0 : bpk_buf_printf(out, err, "}");
+	size_t count = fixed->count + layers->count;
+	struct bpk_msgpack_text *texts;
+	int rc;
+
+	if (count == 0)
+		return 0;
+	texts = bpk_calloc(count, sizeof *texts, err);
+	if (texts == NULL)
+		return -1;
+	rc = print_measured(fixed, layers, texts, out, is_empty, err);
+	free(texts);
+	return rc;
 }
 
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
@@ -173,9 +188,7 @@ int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 		*is_empty = false;
 		return bpk_buf_append(out, text, err);
 	}
-	return make_room(fixed, layers, out, err) != 0
-		       ? -1
-		       : print_members(fixed, layers, out, is_empty, err);
+	return print_members(fixed, layers, out, is_empty, err);
 }
 
 /* ---- Parsing ---- */
