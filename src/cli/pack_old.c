@@ -117,12 +117,8 @@ static int open_old(struct bpk_input *old, const char *path, struct bpk_err *why
 
 	if (bpk_input_look(old, path, NULL, why) != 0)
 		return -1;
-	if (old->format == NULL) {
-		bpk_input_fail_unknown(old, why);
-		if (why->kind == BPK_FAILED) /* it is no failure here */
-			why->kind = BPK_UNSUPPORTED;
-		return -1;
-	}
+	if (old->format == NULL) /* it is no archive */
+		return 0;
 	if (bpk_input_read(old, &options, why) != 0)
 		return -1;
 	if (old->info->damage == NULL)
@@ -199,7 +195,7 @@ int bpk_pack_look_at_old(struct bpk_pack *pack, struct bpk_err *err)
 	if (rc == 0)
 		rc = open_old(&old, pack->transfer.target, &why);
 	if (rc == 0)
-		rc = take(pack, &old, err);
+		rc = old.format != NULL ? take(pack, &old, err) : 0;
 	else if (bpk_err_pass(&why, err) == 0)
 		rc = lose(pack, &why, "seal or identity", err);
 	bpk_input_close(&old);

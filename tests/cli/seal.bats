@@ -502,11 +502,8 @@ replaces() {
 
 @test "pack says when the seal of an archive is not carried over" {
     make_sealed
-    # a byte of the root, of the metadata, of the magic number
+    # a byte of the metadata
     at=$(grep -abo '"root":"' s.blp | head -n 1 | cut -d: -f1)
-    cp s.blp s.x
-    printf '\377' | dd of=s.x bs=1 seek=0 conv=notrunc status=none
-    replaces '^bpk: s.x: .*; no seal or identity is carried over from it$' null -F blp
     cp s.blp s.x
     printf '\377' | dd of=s.x bs=1 seek=$((at + 20)) conv=notrunc status=none
     replaces '^bpk: s.x: .*; no seal or identity is carried over from it$' null -F blp

@@ -25,6 +25,7 @@ struct row {
 	/* The result: these bytes of a, or when both are 0 the result of a plain run. */
 	size_t raw_from, raw_to;
 	bool removes; /* it removes a after its result was kept */
+	bool follows; /* its result has the generation after that of the one that it replaces */
 	bool prints;  /* it prints lines through stdio, not data */
 	bool threads; /* the order of its calls depends on timing */
 	bool damaged; /* its input is damaged, which it reports ... */
