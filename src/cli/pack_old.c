@@ -67,14 +67,14 @@ int bpk_pack_lose_seal(struct bpk_pack *pack, struct bpk_err *err)
 
 void bpk_pack_tell_old(const struct bpk_pack *pack)
 {
-	const char *line = (const char *)pack->old.lost.data, *end = line + pack->old.lost.size,
-		   *next;
+	struct bpk_view rest = bpk_buf_view(&pack->old.lost);
 
-	if (pack->args->common.shared.quiet)
-		return;
-	for (; line < end; line = next) {
-		next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
-		bpk_note(NULL, "%.*s", (int)(next - line) - 1, line);
+	while (rest.size > 0 && !pack->args->common.shared.quiet) {
+		const uint8_t *end = memchr(rest.data, '\n', rest.size);
+		size_t size = (size_t)(end - rest.data);
+
+		bpk_note(NULL, "%.*s", (int)size, (const char *)rest.data);
+		rest = bpk_view(end + 1, rest.size - size - 1);
 	}
 }
 
