@@ -521,10 +521,10 @@ replaces() {
     bpk pack --seal -F chunked -o s.x in
     replaces '^bpk: s.x: a seal needs the layout blaze; no seal' null -F chunked --layout bcolz
     rm -r s.x
-    echo nothing >s.x
-    replaces '^bpk: s.x: is not an archive .*; no seal' null -F blp
-    : >s.x
-    quietly bpk pack -f -F blp -o s.x in
+    for text in nothing ''; do
+        echo -n "$text" >s.x
+        quietly bpk pack -f -F blp -o s.x in
+    done
     if [ "$(id -u)" -ne 0 ]; then
         chmod 000 s.x
         ends 0 bpk pack -f -F blp -o s.x in
