@@ -218,6 +218,21 @@ write_part() {
     done
 }
 
+@test "an empty archive keeps its seal through a copy" {
+    make_input 900
+    for way in --copy '--journal-limit 0'; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f --seal -z 300 -o s.blp in
+        ends 0 bpk truncate $way --bytes 0 s.blp
+        quietly bpk verify --min-generation 2 s.blp
+        ends 0 bpk meta set $way s.blp k=1
+        quietly bpk verify --min-generation 3 s.blp
+        ends 0 bpk append $way s.blp in
+        quietly bpk verify --min-generation 4 s.blp
+        bpk cat s.blp | cmp - in
+    done
+}
+
 @test "an array's shape follows its rows under the seal" {
     make_sealed
     head -c 80000 in >rows
