@@ -45,8 +45,9 @@ static int should_stop(void *arg, struct bpk_err *err)
 	if (taken != 0)
 		return bpk_fail(err, BPK_PARTIAL, "stopped by signal %d", taken);
 	if (deadline > 0 && bpk_clock() >= deadline)
-		return bpk_fail(err, BPK_PARTIAL, "stopped after the %llu seconds of --max-time",
-				(unsigned long long)max_time);
+		return bpk_fail(err, BPK_PARTIAL, "stopped after the %llu %s of --max-time",
+				(unsigned long long)max_time,
+				bpk_plural(max_time, "second", "seconds"));
 	return 0;
 }
 
