@@ -243,15 +243,12 @@ struct share {
 
 static struct share share_of(const struct bpk_salvage *found)
 {
-	struct share share = {
+	return (struct share){
+		.intact = bpk_salvage_intact(found),
 		.nchunks = found->nchunks,
 		.certain = found->counted && !found->disordered,
 		.doubted = found->doubt.size > 0,
 	};
-
-	for (size_t i = 0; i < found->count; i++)
-		share.intact += found->all[i].intact;
-	return share;
 }
 
 static bool is_whole(const struct share *share)

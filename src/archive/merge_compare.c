@@ -1,5 +1,5 @@
 /* Compares the chunks of damaged copies: those of one archive do not contradict each other. Called
- * by merge.c and merge_runs.c. */
+ * by merge.c, merge_trust.c and merge_runs.c. */
 #include "archive/merge_inner.h"
 
 #include <inttypes.h>

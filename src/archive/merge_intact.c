@@ -38,12 +38,9 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	const struct bpk_salvage *found = &t->merge->found[t->copy];
 	const struct bpk_info *info = ops->info(reader);
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	uint64_t count = 0;
 	int rc;
 
-	for (size_t i = 0; i < found->count; i++)
-		count += found->all[i].intact;
-	if (count < info->chunks.count)
+	if (bpk_salvage_intact(found) < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
 	if (info->chunks.checksum == NULL || info->chunks.checksum->size == 0)
 		return bpk_fail(err, BPK_CORRUPT, "chunks have no digests");

@@ -83,7 +83,6 @@ static int list_copy(struct kinship *k, size_t copy, bool intact, struct bpk_err
 	const struct bpk_salvage *found = &k->merge->found[copy];
 	const struct bpk_merge_prints *prints = &k->merge->prints[copy];
 	struct known *known = &k->all[copy];
-	uint64_t nintact = 0;
 
 	known->kin = copy;
 	known->sure = intact || bpk_merge_is_sure(found);
@@ -94,9 +93,7 @@ static int list_copy(struct kinship *k, size_t copy, bool intact, struct bpk_err
 	for (size_t i = 0; i < prints->count; i++)
 		known->bytes[known->count++] = prints->all[i].bytes;
 	qsort(known->bytes, known->count, sizeof *known->bytes, compare_numbers);
-	for (size_t i = 0; i < found->count; i++)
-		nintact += found->all[i].intact;
-	known->lost = found->nchunks - bpk_min_u64(nintact, found->nchunks);
+	known->lost = found->nchunks - bpk_min_u64(bpk_salvage_intact(found), found->nchunks);
 	list_spots(k, copy);
 	return 0;
 }

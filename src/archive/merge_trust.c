@@ -28,22 +28,16 @@ static int compare_prints(const void *a, const void *b)
 static int hash_chunk(struct bpk_merge *m, size_t copy, struct bpk_merge_file *file,
 		      struct bpk_merge_print *print, struct bpk_buf *bytes, struct bpk_err *err)
 {
-	struct bpk_source *source = NULL;
-	size_t got = 0;
-	int rc = bpk_buf_resize(bytes, (size_t)print->size, err);
+	const struct bpk_merge_run run = { .offset = print->offset,
+					   .size = print->size,
+					   .copy = copy };
 
-	if (rc == 0)
-		rc = bpk_merge_borrow(m, copy, file, &source, err);
-	if (rc == 0 && source != NULL)
-		rc = bpk_source_read_at(source, print->offset, bpk_span(bytes->data, bytes->size),
-					&got, err);
-	if (rc == 0 && got < bytes->size)
-		rc = bpk_fail_changed(err);
-	bpk_merge_release(m, source);
+	if (bpk_merge_read_run(m, file, &run, bytes, err) != 0)
+		return -1;
 	print->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(bytes));
 	print->bytes = bpk_hash_words(
 		BPK_HASH_START, bpk_view(bytes->data, bytes->size - m->found[copy].seal_size));
-	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
+	return 0;
 }
 
 /* Note the chunks of a copy, ascending by hash. */

@@ -221,11 +221,9 @@ static void make_map(const struct bpk_salvage_job *job)
 
 static void count_chunks(struct bpk_salvage_job *job)
 {
-	job->lost = job->found.nchunks;
-	for (size_t i = 0; i < job->found.count; i++) {
-		job->lost -= job->found.all[i].intact;
+	job->lost = job->found.nchunks - bpk_salvage_intact(&job->found);
+	for (size_t i = 0; i < job->found.count; i++)
 		job->guessed += job->found.all[i].intact && job->found.all[i].guessed;
-	}
 }
 
 /* ---- the order ---- */

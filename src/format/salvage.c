@@ -185,6 +185,15 @@ void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size)
 	salvage->count = kept;
 }
 
+uint64_t bpk_salvage_intact(const struct bpk_salvage *salvage)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < salvage->count; i++)
+		count += salvage->all[i].intact;
+	return count;
+}
+
 void bpk_salvage_keep_size(struct bpk_salvage *salvage)
 {
 	size_t kept = 0, count = salvage->count;

@@ -92,6 +92,9 @@ int bpk_salvage_add(struct bpk_salvage *salvage, const struct bpk_saved *found,
 int bpk_salvage_add_file(struct bpk_salvage *salvage, const char *name, uint64_t *file,
 			 struct bpk_err *err);
 
+/* The number of intact chunks in the list. */
+uint64_t bpk_salvage_intact(const struct bpk_salvage *salvage);
+
 /* Add a clause to the doubt, without a full stop. */
 int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err);
 
