@@ -170,8 +170,11 @@ static bool parse_record(struct bpk_view record, uint64_t nchunks, struct bpk_se
 {
 	uint64_t version;
 
-	if (!bpk_json_u64(bpk_json_member(record, "generation"), &seal->generation) ||
-	    !bpk_json_u64(bpk_json_member(record, "version"), &version) || version != VERSION ||
+	if (!bpk_json_u64(bpk_json_member(record, "generation"), &seal->generation)) {
+		seal->generation = BPK_UNKNOWN;
+		return false;
+	}
+	if (!bpk_json_u64(bpk_json_member(record, "version"), &version) || version != VERSION ||
 	    nchunks == BPK_UNKNOWN)
 		return false;
 	seal->tree->has_last = nchunks > 0;
@@ -256,8 +259,9 @@ int bpk_seal_next(const struct bpk_seal *seal, uint64_t *generation, struct bpk_
 	if (!seal->marked && !seal->recorded)
 		return 0;
 	if (seal->generation >= INT64_MAX) /* the largest that parse_record takes */
-		return bpk_fail(err, BPK_LIMIT, "its seal has generation %" PRIu64 ", the last one",
-				seal->generation);
+		return bpk_fail(err, BPK_LIMIT,
+				"its seal has the last generation, or none that can be read, so "
+				"that no other can follow");
 	*generation = seal->generation + 1;
 	return 0;
 }

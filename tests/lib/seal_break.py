@@ -92,6 +92,8 @@ def manipulate(rng):
         spots = [i for i in range(now.index('"bpk_seal"') + 11, len(now)) if now[i] in "0123456789abcdef"]
         at = rng.choice(spots)
         put_text(now[:at] + rng.choice([c for c in "0123456789" if c != now[at]]) + now[at + 1:])
+    elif kind == "generation":  # above the largest that is read
+        put_text(text().replace('"generation":1,', '"generation":9223372036854775808,'))
     elif kind == "metadata":
         put_text(text().replace('"step":7', '"step":%d' % rng.choice([1, 2, 3, 8, 9])))
     elif kind == "typesize":

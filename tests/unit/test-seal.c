@@ -153,12 +153,33 @@ static void test_the_last_generation_is_not_followed(void **state)
 	assert_true(next == 0);
 }
 
+/* A record whose generation cannot be read is followed by none: it must not go back to 1. */
+static void test_an_unreadable_generation_is_not_followed(void **state)
+{
+	static const char *const records[] = { "{\"generation\":9223372036854775808}",
+					       "{\"generation\":\"7\"}", "{}" };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct bpk_seal seal = { .marked = true };
+		struct bpk_err err = { 0 };
+		uint64_t next = 0;
+
+		assert_int_equal(
+			bpk_seal_take(bpk_view(records[i], strlen(records[i])), 1, &seal, &err), 0);
+		assert_int_equal(bpk_seal_next(&seal, &next, &err), -1);
+		assert_int_equal(err.kind, BPK_LIMIT);
+		bpk_seal_clear(&seal);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order_gives_one_tree),
 		cmocka_unit_test(test_missing_and_repeated_ones_end_it),
 		cmocka_unit_test(test_the_last_generation_is_not_followed),
+		cmocka_unit_test(test_an_unreadable_generation_is_not_followed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
