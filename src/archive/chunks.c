@@ -6,6 +6,7 @@
 
 int bpk_archive_subject(const struct bpk_archive *archive, struct bpk_err *err)
 {
+	bpk_err_name_file(err, archive->path);
 	return bpk_err_subject(err, "%s", bpk_input_name(archive->path));
 }
 

@@ -5,6 +5,7 @@
 
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
 {
+	bpk_err_name_file(err, in->path);
 	return bpk_err_subject(err, "%s", bpk_input_name(in->path));
 }
 
@@ -89,6 +90,45 @@ void bpk_input_close(struct bpk_input *in)
 	in->reader = NULL;
 	bpk_place_close(&in->place);
 	in->place = (struct bpk_place){ 0 };
+}
+
+uint64_t bpk_input_rest(const struct bpk_input *in)
+{
+	const struct bpk_source *source = in->place.source;
+	uint64_t end = in->info->seal.end;
+
+	return end > 0 && bpk_source_seekable(source) && bpk_source_size(source) > end
+		       ? bpk_source_size(source) - end
+		       : 0;
+}
+
+/* True if it is that of an interrupted append, which the next one removes, or cannot be judged. */
+static bool has_other_rest(const struct bpk_input *in, struct bpk_err *why)
+{
+	return bpk_source_in_change(in->place.source) ||
+	       (in->format->reader->tail(in->reader, why) != 0 &&
+		(why->kind == BPK_REPAIRABLE || bpk_err_is_of_machine(why)));
+}
+
+int bpk_input_leave_rest(struct bpk_input *in, struct bpk_err *err)
+{
+	uint64_t rest = bpk_input_rest(in);
+	struct bpk_source *part;
+	struct bpk_err why = { 0 };
+
+	if (rest == 0 || has_other_rest(in, &why))
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	if (bpk_input_unchanged(in, err) != 0)
+		return -1;
+	if (bpk_source_part(in->place.source, 0, in->info->seal.end, &part, err) != 0)
+		return bpk_input_subject(in, err);
+	in->format->reader->close(in->reader);
+	in->reader = NULL;
+	in->info = NULL;
+	bpk_source_close(in->place.source);
+	in->place.source = part;
+	in->rest = rest;
+	return 0;
 }
 
 int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err)

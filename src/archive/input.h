@@ -14,6 +14,7 @@ struct bpk_input {
 	const struct bpk_format *format; /* NULL: no format that bpk knows */
 	void *reader;                    /* NULL before bpk_input_read */
 	const struct bpk_info *info;     /* the reader's own */
+	uint64_t rest;                   /* of bpk_input_leave_rest: bytes that were left out */
 	bool named;      /* the user named the format, and the content may be of another */
 	bool unfinished; /* an interrupted append behind it was reported: the input is kept */
 };
@@ -31,6 +32,15 @@ int bpk_input_read(struct bpk_input *in, const struct bpk_read_options *options,
 int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
 
 void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
+
+/* The number of bytes behind the end of an open archive that is sealed, which belong to nothing
+ * sealed, such as those of another archive. */
+uint64_t bpk_input_rest(const struct bpk_input *in);
+
+/* Leave them out, but for those of an interrupted append: place is the sealed archive alone, rest
+ * their number, and the reader closed, for another bpk_input_read. Without any, or while a writer
+ * is at work, nothing changes. */
+int bpk_input_leave_rest(struct bpk_input *in, struct bpk_err *err);
 
 /* Account for every byte that is no chunk, after all chunks were read, or instead of that.
  * Remarks go to remark, which may be NULL, when the audit has ended. */
@@ -77,7 +87,7 @@ bool bpk_input_like(const struct bpk_input *in, struct stat *like);
  */
 int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err);
 
-/* Put the input's name in front of a report. Returns -1. */
+/* Put the input's name in front of a report, and into its advice. Returns -1. */
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err);
 
 #endif

@@ -113,6 +113,22 @@ int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_e
 	return rc != 0 ? bpk_err_pass(why, err) : 0;
 }
 
+void bpk_err_name_file(struct bpk_err *err, const char *path)
+{
+	static const char name[] = " FILE";
+	char *at = err != NULL ? strstr(err->text, "bpk ") : NULL;
+	char word[BPK_WORD_TEXT], rest[BPK_ERR_TEXT];
+
+	bpk_shell_word(path, word);
+	while (at != NULL && (at = strstr(at, name)) != NULL) {
+		memcpy(rest, at + sizeof name - 1, strlen(at) - sizeof name + 2);
+		/* a line that has no room for all is cut */
+		if (snprintf(at, (size_t)(err->text + BPK_ERR_TEXT - at), " %s%s", word, rest) < 0)
+			*at = '\0';
+		at += bpk_min_size(strlen(at), 1 + strlen(word));
+	}
+}
+
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 {
 	char line[BPK_ERR_TEXT];

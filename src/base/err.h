@@ -66,6 +66,10 @@ int bpk_err_pass_memory(const struct bpk_err *why, struct bpk_err *err);
  * bpk_err_pass does. */
 int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err);
 
+/* Put the name of a file, as a word for a shell, in the place of FILE in commands that the line
+ * advises: rooms that know no names write them so. No effect when err is NULL. */
+void bpk_err_name_file(struct bpk_err *err, const char *path);
+
 /* Put "SUBJECT: " before the line in err; no effect when err is NULL. Returns -1. */
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

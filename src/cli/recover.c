@@ -24,9 +24,12 @@ static struct bpk_edit_options options_of(const struct bpk_args *args)
 static void tell(const struct bpk_args *args, const char *path, const char *state, const char *line)
 {
 	const struct bpk_shared *shared = &args->shared;
+	struct bpk_err shown = { 0 };
 
+	bpk_fail(&shown, BPK_OK, "%s", line);
+	bpk_err_name_file(&shown, path);
 	if (shared->verbose)
-		bpk_note(path, "%s", line);
+		bpk_note(path, "%s", shown.text);
 	if (!shared->json)
 		return;
 	bpk_record_begin("repair", path);
@@ -67,15 +70,16 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 	if (remark != NULL) {
 		tell(args, in->path, "unused", "has a journal that is not used");
 		bpk_fail(err, bpk_place_is_torn(&in->place) ? BPK_CORRUPT : BPK_FAILED,
-			 "%s; --use-journal settles it if this is a copy of your file for which it"
-			 " was made, --drop-journal removes it",
+			 "%s; bpk repair --use-journal FILE settles it if this is a copy of your "
+			 "file for which it was made, bpk repair --drop-journal FILE removes it",
 			 remark);
 		return bpk_input_subject(in, err);
 	}
 	if (bpk_place_pending(&in->place)) {
 		tell(args, in->path, "pending", "has a change that is pending");
 		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; --in-place settles it");
+			 "a change was interrupted and is pending; bpk repair --in-place FILE "
+			 "settles it");
 		return bpk_input_subject(in, err);
 	}
 	if (check_known(in, err) != 0)
@@ -160,21 +164,23 @@ static int drop(const struct bpk_args *args, const char *path, struct bpk_err *e
 /* ---- each ---- */
 
 /* Only a journal or a list is damaged before the archive is read: name the way out. Returns -1. */
-static int name_choice(struct bpk_err *err)
+static int name_choice(const char *path, struct bpk_err *err)
 {
 	struct bpk_err found = *err;
+	char word[BPK_WORD_TEXT];
 
+	bpk_shell_word(path, word);
 	return bpk_fail(err, found.kind,
-			"%s; --drop-journal removes it, and bpk verify FILE then shows whether the"
-			" archive is intact",
-			found.text);
+			"%s; bpk repair --drop-journal %s removes it, and bpk verify %s then shows "
+			"whether the archive is intact",
+			found.text, word, word);
 }
 
 static int look_or_recover(const struct bpk_args *args, struct bpk_input *in, const char *path,
 			   enum bpk_recovery how, struct bpk_err *err)
 {
 	if (bpk_input_look(in, path, args->shared.format, err) != 0)
-		return err->kind == BPK_CORRUPT ? name_choice(err) : -1;
+		return err->kind == BPK_CORRUPT ? name_choice(path, err) : -1;
 	if (how == BPK_RECOVER_LOOK)
 		return look(args, in, err);
 	return recover(args, in, how == BPK_RECOVER_ANY, err);

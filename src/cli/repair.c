@@ -164,10 +164,10 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 {
 	if (in->info->members <= 1 || in->info->members == BPK_UNKNOWN)
 		return 0;
-	bpk_fail(err, BPK_FAILED,
-		 "holds %" PRIu64
-		 " archives that follow each other; bpk convert FILE NEW makes one of them",
-		 in->info->members);
+	bpk_fail(err, BPK_FAILED, "holds %" PRIu64 " archives that follow each other; bpk %s",
+		 in->info->members,
+		 in->info->seal.sealed ? "repair --apply -o NEW FILE writes the first"
+				       : "convert FILE NEW makes one of them");
 	return bpk_input_subject(in, err);
 }
 

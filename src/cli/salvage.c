@@ -60,11 +60,19 @@ enum need {
 	UNREAD,  /* it cannot be read */
 };
 
-/* Open it, and look at parts of it; of a directory, at files. */
-static int look(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+/* Open it; of a file with bytes behind a sealed archive, that archive alone. */
+static int start(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
 {
 	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
-	    bpk_input_check_damage(in, err) != 0)
+	    bpk_input_leave_rest(in, err) != 0)
+		return -1;
+	return in->rest > 0 ? bpk_input_start(in, shared, shared->chunk_limit, err) : 0;
+}
+
+/* Look at parts of it; of a directory, at files. */
+static int look(struct bpk_input *in, struct bpk_err *err)
+{
+	if (bpk_input_check_damage(in, err) != 0)
 		return -1;
 	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
 }
@@ -83,8 +91,14 @@ static bool has_rest(const struct bpk_input *in)
 static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, bool applies,
 			 struct bpk_err *damage)
 {
-	int rc = applies ? bpk_side_verify(shared, in, damage) : look(shared, in, damage);
+	int rc = start(shared, in, damage);
 
+	if (rc == 0 && in->rest > 0) {
+		bpk_fail(damage, BPK_CORRUPT, "more follows behind the end of a sealed archive");
+		rc = bpk_input_subject(in, damage);
+	}
+	if (rc == 0)
+		rc = applies ? bpk_side_test(shared, in, damage) : look(in, damage);
 	if (rc == 0 && !applies && !has_rest(in)) {
 		rc = bpk_side_test(shared, in, damage);
 		if (rc != 0 && damage->kind != BPK_CORRUPT)
@@ -382,6 +396,20 @@ static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	return check_raw(job, err);
 }
 
+static void tell_rest(const struct bpk_input *in)
+{
+	uint64_t end = bpk_source_size(in->place.source);
+	char word[BPK_WORD_TEXT];
+
+	bpk_note(bpk_input_name(in->path),
+		 "%" PRIu64 " %s from offset %" PRIu64
+		 " on, behind the end of the sealed archive, %s left out; tail -c +%" PRIu64
+		 " %s writes %s",
+		 in->rest, bpk_plural(in->rest, "byte", "bytes"), end,
+		 bpk_plural(in->rest, "is", "are"), end + 1, bpk_shell_word(in->path, word),
+		 bpk_plural(in->rest, "it", "them"));
+}
+
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
@@ -412,6 +440,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path),
 			 "recorded an identity; the result has none, since %s",
 			 job->lost > 0 ? "chunks are lost" : "it is not proven to be theirs");
+	if (job->in.rest > 0)
+		tell_rest(&job->in);
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact chunks have another size, and are left out",

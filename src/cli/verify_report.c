@@ -35,12 +35,15 @@ void bpk_verify_say_well(const struct bpk_input *in)
 void bpk_verify_note(void *arg, const char *line)
 {
 	struct bpk_verify_remarks *remarks = arg;
-	struct bpk_err err = { 0 };
+	struct bpk_err named = { 0 }, err = { 0 };
 
 	if (remarks->shared->verbose && !remarks->shared->json)
 		bpk_verify_say(remarks->in, line);
+	bpk_fail(&named, BPK_OK, "%s", line);
+	bpk_err_name_file(&named, remarks->in->path);
 	if (remarks->shared->json &&
-	    bpk_buf_append(&remarks->lines, bpk_view(line, strlen(line) + 1), &err) != 0)
+	    bpk_buf_append(&remarks->lines, bpk_view(named.text, strlen(named.text) + 1), &err) !=
+		    0)
 		bpk_report(NULL, &err);
 }
 
@@ -183,6 +186,12 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place";
+	*use = "writes the content as it is";
+	if (found->differing.count > 0)
+		return "bpk unpack -o RAW";
+	*use = "saves the content that is sealed";
+	if (found->intact && bpk_input_rest(in) > 0)
+		return "bpk repair --apply -o OUT";
 	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
 	*use = found->intact ? "saves all data" : "shows which data are left";

@@ -347,7 +347,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	rc = note_parity(args, transfer->in, found, before, &verdict, rc, err);
 	if (rc == 0 && found->parity == BPK_SIDE_STALE && shared->json)
 		bpk_verify_note(remarks,
-				"parity is of another time of change; bpk parity renews it");
+				"parity is of another time of change; bpk parity FILE renews it");
 	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
 	    !bpk_side_has(transfer->in->path)) {
 		struct bpk_err plain = *err;
@@ -409,7 +409,8 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(in);
 	if (rc != 0 && found.repairable == NULL &&
-	    !(found.intact && (is_about_seal(args, in) || is_about_identity(args, in))))
+	    (!found.intact || found.differing.count > 0 || bpk_input_rest(in) > 0 ||
+	     !(is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)
 		bpk_side_advise_gone(in->path, err);

@@ -81,6 +81,7 @@ struct bpk_seal_info {
 	bool sealed;                   /* a writer makes one; raw files have none */
 	uint64_t generation;           /* counts the changes, from 1 on; a writer takes 0 as 1 */
 	uint8_t root[BPK_MERKLE_SIZE]; /* a reader's: as the archive claims; audit proves it */
+	uint64_t end; /* of the bytes of a file that it covers; 0: only a walk finds it */
 };
 
 /* The data files of a directory; all 0 elsewhere. */

@@ -151,7 +151,13 @@ static int open_all(struct bpk_members *m, struct bpk_err *err)
 	if (find_all(m, err) != 0)
 		return -1;
 	m->info.members = BPK_UNKNOWN;
-	return m->in_sequence ? 0 : bpk_merged_info(&m->merged, &m->info, err);
+	if (m->in_sequence)
+		return 0;
+	if (bpk_merged_info(&m->merged, &m->info, err) != 0)
+		return -1;
+	if (m->info.seal.sealed && m->end != BPK_UNKNOWN)
+		m->info.seal.end = m->count > 1 ? m->all[1].offset : m->end;
+	return 0;
 }
 
 int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *place,

@@ -217,15 +217,15 @@ void bpk_members_close(void *reader);
 
 /*
  * For changes to an archive that ends at offset: fails with BPK_FAILED if another archive follows
- * in the source, which the change would destroy.
+ * in the source, which the change would destroy. reader is one of kind->one.
  */
-int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *source,
-		       uint64_t offset, struct bpk_err *err);
+int bpk_members_refuse(const struct bpk_members_kind *kind, const void *reader,
+		       struct bpk_source *source, uint64_t offset, struct bpk_err *err);
 
 /*
  * The same for changes that cut off or overwrite all bytes after offset: also fails with BPK_FAILED
  * unless an interrupted append left them, or they are all zeros, as sectors that were never written
- * read. reader is one of kind->one; path is that of the file, for the line.
+ * read. path is that of the file, for the line.
  */
 int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 			    struct bpk_source *source, const char *path, uint64_t offset,

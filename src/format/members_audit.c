@@ -303,13 +303,13 @@ int bpk_members_unchanged(void *reader, bool failed, struct bpk_err *err)
 
 /* ---- Before a change ---- */
 
-int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *source,
-		       uint64_t offset, struct bpk_err *err)
+int bpk_members_refuse(const struct bpk_members_kind *kind, const void *reader,
+		       struct bpk_source *source, uint64_t offset, struct bpk_err *err)
 {
 	const struct bpk_place place = { 0 };
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
-	bool begins;
+	bool begins, sealed;
 
 	if (bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
 		return -1;
@@ -317,10 +317,13 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 		return -1;
 	if (!begins)
 		return 0;
+	sealed = kind->one->info(reader)->seal.sealed; /* then no command reads both */
 	return bpk_fail(err, BPK_FAILED,
 			"another archive follows at offset %" PRIu64
-			", and a change would destroy it; bpk convert FILE NEW merges them",
-			offset);
+			", and a change would destroy it; bpk %s",
+			offset,
+			sealed ? "repair --apply -o NEW FILE writes the first"
+			       : "convert FILE NEW merges them");
 }
 
 int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zero,
@@ -352,7 +355,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 	uint64_t size;
 	const char *them;
 
-	if (bpk_members_refuse(kind, source, offset, err) != 0 ||
+	if (bpk_members_refuse(kind, reader, source, offset, err) != 0 ||
 	    bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
 		return -1;
 	if (head.size == 0)

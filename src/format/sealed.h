@@ -57,14 +57,15 @@ struct bpk_seal {
 	/* The format has marks of its own for a change by another program; without them, a seal
 	 * that is not that of the archive is damage. */
 	bool marks_changes;
-	uint64_t generation; /* also of a record that does not fit, if it can be read */
+	/* also of a record that does not fit; BPK_UNKNOWN: it cannot be read, and may be any */
+	uint64_t generation;
 	uint8_t root[BPK_MERKLE_SIZE];
 	/* of a record that fits the archive; else NULL. Freed by bpk_seal_clear */
 	struct bpk_seal_tree *tree;
 };
 
 /* The next step after a change by another program, for messages. */
-#define BPK_SEAL_ADVICE "repair --reseal makes a new seal if all chunks are intact"
+#define BPK_SEAL_ADVICE "bpk repair --reseal FILE makes a new seal if all chunks are intact"
 
 /* Fail: the chunks are not those of the record. Returns -1. */
 int bpk_seal_refuse(const struct bpk_seal *seal, struct bpk_err *err);
@@ -227,7 +228,8 @@ int bpk_seal_check(const struct bpk_seal *seal, uint64_t nchunks, bool *sealed,
 		   struct bpk_err *err);
 
 /* The generation after that of a seal; 0 for none. Fails with BPK_LIMIT if the record could not be
- * read any more, as only a forged one can make it. */
+ * read any more, as only a forged one can make it, or has no generation that can be read: it never
+ * goes back. */
 int bpk_seal_next(const struct bpk_seal *seal, uint64_t *generation, struct bpk_err *err);
 
 /* Compare the root with that of the content. Fails with BPK_CORRUPT. */

@@ -188,6 +188,14 @@ int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 		     struct bpk_source **source, struct bpk_err *err);
 
 /*
+ * A source over size bytes at offset of a seekable file, a URL or memory. Unlike a slice it
+ * outlives whole and notices changes of the file. Fails with BPK_CORRUPT when the bytes do not all
+ * exist.
+ */
+int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
+		    struct bpk_source **part, struct bpk_err *err);
+
+/*
  * Concatenate several sources. They are borrowed and must outlive the result; the array is copied.
  * The result is seekable when all parts are; otherwise it is read in sequence, and its size is
  * known when the sizes of all parts are.

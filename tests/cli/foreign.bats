@@ -56,14 +56,14 @@ foreign() {
     for f in "${!names[@]}"; do
         cp "$corpus/$f" .
         for command in cat unpack "meta get"; do
-            refuses 1 "^bpk: $f: is a raw ${names[$f]} file, not an archive; bpk pack FILE packs it$" bpk $command "$f"
+            refuses 1 "^bpk: $f: is a raw ${names[$f]} file, not an archive; bpk pack $f packs it$" bpk $command "$f"
         done
         [ "$f" = gsd-2 ] ||
-            refuses 1 "^bpk: $f: is a raw ${names[$f]} file, not an archive; bpk pack FILE packs it$" bpk verify "$f"
+            refuses 1 "^bpk: $f: is a raw ${names[$f]} file, not an archive; bpk pack $f packs it$" bpk verify "$f"
         quietly bpk pack -q "$f"
     done
     printf '\x00\x00\x07\xcb\x00\x00\x00\x03\x00\x00\x00\x01\x00\x00\x00\x01' >x.xtc
-    refuses 1 '^bpk: x.xtc: is a raw XTC file, not an archive; bpk pack FILE packs it$' bpk cat x.xtc
+    refuses 1 '^bpk: x.xtc: is a raw XTC file, not an archive; bpk pack x.xtc packs it$' bpk cat x.xtc
     # cut in its head it is not called one that bpk reads
     head -c 100 dcd-2 >cut
     refuses 1 '^bpk: cut: begins like a raw DCD file, but bpk finds no array in it$' bpk ls cut

@@ -429,7 +429,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     for size in $((cut - 1)) 1000 700; do
         truncate -s $size .x.blp.bpkj
         refuses 2 'its journal .* is cut short, and the bytes saved in it were overwritten' bpk verify x.blp
-        refuses 2 'is cut short.*--drop-journal removes it' bpk repair x.blp
+        refuses 2 'is cut short.*bpk repair --drop-journal x.blp removes it' bpk repair x.blp
         refuses 2 'is cut short' bpk append x.blp a
     done
     quietly bpk repair --drop-journal x.blp

@@ -93,7 +93,7 @@ reads() {
             "truncate --bytes 100 M" "write --at 0 M a" "meta set M k 1"; do
             [ $kind != b2frame ] || command=${command//M/m.b2frame}
             # shellcheck disable=SC2086 # words
-            refuses 1 'another archive follows at offset [0-9]+, .* bpk convert FILE NEW' bpk ${command//M/m}
+            refuses 1 'another archive follows at offset [0-9]+, .* bpk convert m(\.b2frame)? NEW' bpk ${command//M/m}
         done
         [ $kind = b2frame ] || refuses 1 'holds 2 archives' bpk repair --repack m
     done
@@ -352,7 +352,7 @@ cuts() {
             status=0
             bpk $command "$archive" >"$out" 2>"$err" || status=$?
             [ "$status" -eq 3 ] || die "$format: $command: status $status" "$(cat "$err")"
-            says 'bpk repair --in-place FILE, or the next append, removes them'
+            says "bpk repair --in-place $archive, or the next append, removes them"
         done
         bpk repair -v --in-place "$archive" 2>"$err"
         says 'what was pending is settled'

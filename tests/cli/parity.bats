@@ -845,7 +845,7 @@ END
         mv away $name.bpp
         find $name -type f -exec touch {} +
         found $name "('stale', None, 0)"
-        [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity renews it']" ]
+        [ "$(json line 'x["remarks"]')" = "['parity is of another time of change; bpk parity $name renews it']" ]
         ends 2 bpk verify -r --parity $name
         says "^bpk: $name: its parity is of another time of change; bpk parity $name renews it$"
         bpk parity $name

@@ -350,7 +350,7 @@ holds() {
     refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1
     refuses 1 "not changed in place" bpk repair --repack s3://b/x/
     # a script that then removes the source must not take this for done
-    refuses 1 "have no holes, and nothing is written; bpk convert FILE NEW makes a copy" bpk repair --repack -o s3://b/copy s3://b/x.blp
+    refuses 1 "have no holes, and nothing is written; bpk convert s3://b/x.blp NEW makes a copy" bpk repair --repack -o s3://b/copy s3://b/x.blp
     [ ! -e d/b/copy ]
     refuses 1 "as --mend asks" bpk append --follow more --idle 1 --mend s3://b/x/
     holds raw

@@ -83,7 +83,7 @@ proves() {
     refuses 2 'plain.x: has no seal' bpk cat --prove plain.x
     for checksum in crc32 md5 sha1; do # another chunk may have the same digest
         bpk pack -q -f --seal --checksum $checksum -F blp -o weak.x in
-        refuses 1 "weak.x: its seal is as weak as its checksum $checksum, .*bpk convert --seal FILE NEW" bpk cat --prove weak.x
+        refuses 1 "weak.x: its seal is as weak as its checksum $checksum, .*bpk convert --seal weak.x NEW" bpk cat --prove weak.x
     done
     refuses 1 'is a pipe, in which no seal' bash -c 'cat s.x | "$BPK" cat --prove'
     refuses 64 '--no-check' bpk cat --prove --no-check s.x

@@ -285,7 +285,7 @@ write_part() {
         for command in "append f/0 in" "truncate f/0 --bytes 3000" "write f/0 --at 3 m" "meta set f/0 a=1" \
             "verify f/0" "unpack -o out f/0" "convert f/0 out.blp"; do
             ends 2 bpk $command
-            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; repair --reseal' "$err"
+            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; bpk repair --reseal f/0 makes' "$err"
             same f/0 foreign.blp
         done
         bpk repair -q --reseal f/0
@@ -302,6 +302,40 @@ write_part() {
         ends 0 bpk repair --reseal f/0
         quietly bpk verify f/0
         [ "$(generation f/0)" = $([ $kind = record ] && echo 1 || echo 2) ]
+    done
+}
+
+@test "reseal does not go back from a generation that cannot be read" {
+    make_sealed
+    "$python" "$tests/lib/seal_break.py" generation 0 1 s.blp f
+    cp f/0 before.blp
+    refuses 2 'does not fit' bpk verify f/0
+    refuses 1 'f/0: its seal has the last generation, or none that can be read' bpk repair --reseal f/0
+    same f/0 before.blp
+}
+
+@test "what follows a sealed archive is left out by repair --apply, which says so" {
+    make_input 50000
+    for format in blp b2frame; do
+        for option in --seal "" garbage; do
+            rm -f ./*.x
+            bpk pack --seal -z 16000 -F $format -o a.x in
+            bpk pack ${option#garbage} -z 16000 -F $format -o b.x m
+            [ "$option" != garbage ] || cp in b.x
+            cat a.x b.x >"c d.x"
+            chmod 600 "c d.x"
+            refuses 2 "bpk repair --apply -o OUT 'c d.x' saves the content that is sealed$" bpk verify "c d.x"
+            ends 3 bpk repair "c d.x"
+            says ' left out; tail -c \+'
+            ends 0 bpk repair --apply -o o.x "c d.x"
+            says "c d.x: $(stat -c %s b.x) bytes from offset $(stat -c %s a.x) on, .* are left out; tail"
+            bpk cat o.x | cmp - in
+            [ "$(stat -c %a o.x)" = 600 ]
+            eval "$(sed -n 's/.*; \(tail .*\) writes them$/\1/p' "$err")" >rest
+            same rest b.x
+            [ "$option" = garbage ] ||
+                refuses 1 "bpk repair --apply -o NEW 'c d.x' writes the first$" bpk append "c d.x" m
+        done
     done
 }
 

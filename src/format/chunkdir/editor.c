@@ -161,8 +161,8 @@ static int begin_seal(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 		return 0;
 	if (bpk_tree_is_remote(e->tree))
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"has a seal, which is not renewed in a store; \"bpk convert URL "
-				"NAME\" makes a local copy");
+				"has a seal, which is not renewed in a store; bpk convert FILE "
+				"NEW makes a local copy");
 	if (bpk_chunkdir_seal_check(e->reader, err) != 0 || bpk_seal_next(seal, &next, err) != 0)
 		return -1;
 	e->seal = (struct bpk_seal_growth){

@@ -57,7 +57,7 @@ int bpk_chunkdir_fail_in_store(struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_UNSUPPORTED,
 			"is a table of bcolz in a store, or a column of one, and its columns do "
-			"not grow in one step; \"bpk convert URL NAME\" makes a local copy");
+			"not grow in one step; bpk convert FILE NEW makes a local copy");
 }
 
 /* Behind the last slash of the folder that has path in it; 0: path is a bucket. */

@@ -149,7 +149,8 @@ static int audit_stale(const struct audit *a, struct bpk_err *err)
 		bpk_remark(
 			&a->to,
 			"no checksum shows whether the chunks that differ were changed or damaged");
-	bpk_remark(&a->to, "repair --reseal writes new digests for the chunks that unpack");
+	bpk_remark(&a->to,
+		   "bpk repair --reseal FILE writes new digests for the chunks that unpack");
 	return 0;
 }
 
@@ -263,8 +264,8 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		return -1;
 	if (r->state.stale_header)
 		bpk_remark(&a.to,
-			   "another program wrote its header since bpk did; repair --reseal writes "
-			   "new digests");
+			   "another program wrote its header since bpk did; bpk repair --reseal "
+			   "FILE writes new digests");
 	if (audit_seal(&a, err) != 0 || (r->dir != NULL && audit_files(&a, err) != 0))
 		return -1;
 	report_survey(&a);

@@ -56,14 +56,6 @@ int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err 
 /* The same, if fd is a regular file; fails with BPK_CORRUPT otherwise. */
 int bpk_source_of_regular(int fd, struct bpk_source **source, struct bpk_err *err);
 
-/*
- * A source over size bytes at offset of a seekable file, a URL or memory. Unlike a slice it
- * outlives whole and notices changes of the file. Fails with BPK_CORRUPT when the bytes do not all
- * exist.
- */
-int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
-		    struct bpk_source **part, struct bpk_err *err);
-
 /* Move the cursor of a file over the hole at its position, to data or the end. Returns the number
  * of zeros passed, 0 when no hole is known. */
 uint64_t bpk_source_skip_hole(struct bpk_source *source);
