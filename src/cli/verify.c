@@ -159,6 +159,8 @@ static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE, "--parity is bpk's alone, not bpk-mpi's");
 	if (args->identity && args->quick)
 		return bpk_fail(err, BPK_USAGE, "only one of --identity and --quick can be given");
+	if (args->quick && args->shared.state != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --quick and --state can be given");
 	return bpk_seal_check_digits(args->root, err);
 }
 

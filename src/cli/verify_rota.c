@@ -312,7 +312,8 @@ static void check_alone(void *arg, size_t number)
 	if (check == NULL)
 		return;
 	rota->turn->alone(rota->turn->arg, check->number);
-	if (tally->damaged + tally->failed > bad)
+	/* a parity file may be all that is left of an archive, and stays no archive */
+	if (tally->damaged + tally->failed > bad && !bpk_side_is(check->path))
 		note(rota, check, BPK_CHECK_BAD);
 	else
 		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : judge_other(rota, check));

@@ -126,7 +126,9 @@ static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in,
 
 /* ---- operands ---- */
 
-/* A parity file is verified with its archive. */
+static void verify_path(const struct bpk_verify_args *args, const char *path, bool named);
+
+/* A parity file is verified with its archive. One that is gone fails as if it were named. */
 static void pass_parity(const struct bpk_verify_args *args, const char *path)
 {
 	size_t size = strlen(path) - strlen(BPK_PARITY_SUFFIX);
@@ -136,10 +138,10 @@ static void pass_parity(const struct bpk_verify_args *args, const char *path)
 
 	if (archive != NULL)
 		archive[size] = '\0';
-	if (args->shared.verbose && archive != NULL &&
-	    bpk_path_look(archive, &found, &there, NULL) == 0 && !there)
-		bpk_note(path, "is parity, and its archive is not there");
-	args->shared.tally->skipped++;
+	if (archive != NULL && bpk_path_look(archive, &found, &there, NULL) == 0 && !there)
+		verify_path(args, archive, true);
+	else
+		args->shared.tally->skipped++;
 	free(archive);
 }
 

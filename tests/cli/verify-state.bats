@@ -47,6 +47,11 @@ END
     [ "$(ls -A sub)" = s ]
 }
 
+@test "verify --state notes no quick check" {
+    tree 1
+    refuses 64 'only one of --quick and --state can be given' bpk verify -r --quick --state state d
+}
+
 @test "verify --state: damaged files first, then new ones, then those checked longest ago" {
     need_python
     tree 5
