@@ -179,6 +179,7 @@ complete -c bpk-mpi -n '__bpk_is verify; and __bpk_archives blp blpd b2frame b2n
 complete -c bpk-mpi -n '__bpk_is verify' -l quick -d 'test structure and checksums, but do not unpack'
 complete -c bpk-mpi -n '__bpk_is verify' -l print-root -d 'print the root of the seal of each archive that is whole'
 complete -c bpk-mpi -n '__bpk_is verify' -l root -x -d 'fail unless the root of the seal is HEX'
+complete -c bpk-mpi -n '__bpk_is verify' -l roots -r -F -d 'verify the archives of FILE, and fail unless the root of each is that of its line'
 complete -c bpk-mpi -n '__bpk_is verify' -l identity -d 'fail unless the archive records the identity of its content, and that is right'
 complete -c bpk-mpi -n '__bpk_is verify' -l parity -d 'fail unless the archive has parity that restores it in place'
 complete -c bpk-mpi -n '__bpk_is verify' -l min-generation -x -d 'fail if the seal is of a generation below N'

@@ -128,6 +128,15 @@ static const struct bpk_opt opt_root = {
 		"a removed seal are damage.",
 };
 
+static const struct bpk_opt opt_roots = {
+	.name = "roots",
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_verify_args, roots),
+	.metavar = "FILE",
+	.help = "verify the archives of FILE, and fail unless the root of each is that of its line",
+	.more = "FILE has lines of --print-root; of several with one path the last counts, and a # "
+		"begins a comment. An archive that is missing fails as one that is named.",
+};
+
 static const struct bpk_opt opt_min_generation = {
 	.name = "min-generation",
 	BPK_OPT_VALUE(OPT_U64, struct bpk_verify_args, min_generation),
@@ -139,10 +148,13 @@ static const struct bpk_opt opt_min_generation = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,          &opt_print_root, &opt_root,       &opt_identity, &opt_parity,
-	&opt_min_generation, &opt_heal,       BPK_OPTS_TREE,   &opt_at_least, &opt_state,
-	&opt_max_time,       &opt_max_age,    &opt_manifest,   &opt_since,    &bpk_opt_format_read,
-	&bpk_opt_no_marker,  BPK_OPTS_REMOTE, &opt_limit_rate, BPK_OPTS_RUN,  NULL,
+	&opt_quick,           &opt_print_root,    &opt_root,
+	&opt_roots,           &opt_identity,      &opt_parity,
+	&opt_min_generation,  &opt_heal,          BPK_OPTS_TREE,
+	&opt_at_least,        &opt_state,         &opt_max_time,
+	&opt_max_age,         &opt_manifest,      &opt_since,
+	&bpk_opt_format_read, &bpk_opt_no_marker, BPK_OPTS_REMOTE,
+	&opt_limit_rate,      BPK_OPTS_RUN,       NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */
@@ -161,6 +173,8 @@ static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE, "only one of --identity and --quick can be given");
 	if (args->quick && args->shared.state != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of --quick and --state can be given");
+	if (args->root != NULL && args->roots != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --root and --roots can be given");
 	return bpk_seal_check_digits(args->root, err);
 }
 

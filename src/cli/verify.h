@@ -12,15 +12,17 @@ struct bpk_verify_args {
 	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
 	bool quick;
 	bool print_root;
-	bool identity, parity;   /* demanded */
-	const char *root;        /* 64 hexadecimal digits, or NULL */
-	uint64_t min_generation; /* 0: any */
+	bool identity, parity; /* demanded */
+	const char *root;      /* 64 hexadecimal digits, or NULL */
+	const char *roots;     /* a list of them, which names the archives, or NULL */
+	const struct bpk_verify_anchors *anchors; /* its lines. No option */
+	uint64_t min_generation;                  /* 0: any */
 	uint64_t at_least;
 	uint64_t max_time, max_age; /* seconds; 0: no limit */
 	uint64_t since;             /* seconds before now; 0: not given */
 	const char *manifest;       /* a list of names, or NULL */
 	uint64_t limit_rate;        /* bytes a second; 0: no limit */
-	char *const *operands;      /* as they were given; none: a list names them. No option */
+	char **operands;            /* as they were given; none: a list names them. No option */
 	size_t noperands;
 	uint64_t nknown; /* archives of this run in the state; BPK_UNKNOWN: no state. No option */
 };
@@ -90,10 +92,38 @@ struct bpk_verify_turns {
 void bpk_verify_take_turns(const struct bpk_verify_args *args,
 			   const struct bpk_verify_turns *turns);
 
-/* Read the manifest; the line names it. And report the files that it names and that are missing;
- * the text changes. */
-int bpk_verify_read_manifest(const struct bpk_verify_args *args, struct bpk_buf *text,
-			     struct bpk_err *err);
+/* ---- verify_anchors.c ---- */
+
+/* A line of --print-root. */
+struct bpk_verify_anchor {
+	char *path;
+	const char *root; /* 64 hexadecimal digits */
+	uint64_t line;    /* from 1 */
+};
+
+/* Valid when zeroed. */
+struct bpk_verify_anchors {
+	struct bpk_buf text;
+	struct bpk_verify_anchor *all; /* in the order of paths, each once */
+	size_t count, room;
+	char **paths;
+};
+
+/* Read the lines of a file; of several with one path the last counts. Fails with BPK_FAILED for any
+ * other line, and for none; the line names the file. */
+int bpk_verify_anchors_read(struct bpk_verify_anchors *anchors, const char *path,
+			    struct bpk_err *err);
+
+/* The root of the archive at path; NULL: no line names it. */
+const char *bpk_verify_anchors_root(const struct bpk_verify_anchors *anchors, const char *path);
+void bpk_verify_anchors_clear(struct bpk_verify_anchors *anchors);
+
+/* ---- verify_manifest.c ---- */
+
+/* Read a list of lines, the last of which ends with a newline; the line of a failure names it. */
+int bpk_verify_read_list(const char *path, struct bpk_buf *text, struct bpk_err *err);
+
+/* Report the files that the manifest names and that are missing; the text changes. */
 void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text);
 
 /* Leave the files out that have not changed since. */

@@ -113,8 +113,8 @@ static bool run_beside(const struct bpk_verify_args *args, const struct bpk_veri
 	bool is_run;
 
 	/* other results than a verdict are printed in the turns alone */
-	if (args->shared.json || args->print_root || args->root != NULL || args->identity ||
-	    args->parity || args->min_generation > 0 || bpk_program->team != NULL)
+	if (args->shared.json || args->print_root || args->root != NULL || args->anchors != NULL ||
+	    args->identity || args->parity || args->min_generation > 0 || bpk_program->team != NULL)
 		return false;
 	bpk_operands_set_threads(&args->shared, &line);
 	if (line.threads < 2)

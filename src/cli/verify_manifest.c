@@ -120,12 +120,9 @@ static bool next_name(struct bpk_buf *text, size_t *at, const char **name)
 	return false;
 }
 
-int bpk_verify_read_manifest(const struct bpk_verify_args *args, struct bpk_buf *text,
-			     struct bpk_err *err)
+int bpk_verify_read_list(const char *path, struct bpk_buf *text, struct bpk_err *err)
 {
-	return read_all(args->manifest, text, err) == 0
-		       ? 0
-		       : bpk_err_subject(err, "%s", args->manifest);
+	return read_all(path, text, err) == 0 ? 0 : bpk_err_subject(err, "%s", path);
 }
 
 void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text)

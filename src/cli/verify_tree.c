@@ -402,10 +402,27 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 	return rc;
 }
 
+/* The list of --roots stands for the operands. */
+static int take_roots(struct bpk_verify_args *args, struct bpk_verify_anchors *anchors,
+		      struct bpk_err *err)
+{
+	const struct bpk_tree_args *tree = &args->shared.tree;
+
+	if (args->noperands > 0 || tree->recursive || tree->files0_from != NULL)
+		return bpk_fail(err, BPK_USAGE, "--roots names the archives, and takes no other");
+	if (bpk_verify_anchors_read(anchors, args->roots, err) != 0)
+		return -1;
+	args->anchors = anchors;
+	args->operands = anchors->paths;
+	args->noperands = anchors->count;
+	return 0;
+}
+
 void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 {
 	struct bpk_tally tally = { 0 };
 	bool has_list = args->manifest != NULL && bpk_share_leads();
+	struct bpk_verify_anchors anchors = { 0 };
 	struct bpk_buf list = { 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_pace pace;
@@ -415,13 +432,15 @@ void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
 	args->shared.pace = args->limit_rate > 0 ? &pace : NULL;
 	args->operands = named;
 	args->noperands = count;
-	/* whether it can be read is known before the work */
-	if ((has_list && bpk_verify_read_manifest(args, &list, &err) != 0) ||
-	    run(args, named, count, &err) != 0)
+	/* whether they can be read is known before the work */
+	if ((args->roots != NULL && take_roots(args, &anchors, &err) != 0) ||
+	    (has_list && bpk_verify_read_list(args->manifest, &list, &err) != 0) ||
+	    run(args, args->operands, args->noperands, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
 	else if (has_list)
 		bpk_verify_manifest(args, &list);
 	bpk_buf_clear(&list);
+	bpk_verify_anchors_clear(&anchors);
 	if (bpk_transfer_is_listed(&args->shared))
 		tell_sum(args);
 	check_count(args);

@@ -55,7 +55,8 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 
 static bool expects_seal(const struct bpk_verify_args *args)
 {
-	return args->print_root || args->root != NULL || args->min_generation > 0;
+	return args->print_root || args->root != NULL || args->anchors != NULL ||
+	       args->min_generation > 0;
 }
 
 /* Compare the seal, which the audit has tested, with those that the user expects. */
@@ -63,13 +64,14 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 			struct bpk_err *err)
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
+	const char *root = args->anchors != NULL ? bpk_verify_anchors_root(args->anchors, in->path)
+						 : args->root;
 
 	if (!expects_seal(args))
 		return 0;
 	if (in->place.source != NULL && !bpk_source_seekable(in->place.source))
 		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
-	else if (bpk_seal_expect(seal, args->root, err) == 0 &&
-		 seal->generation < args->min_generation)
+	else if (bpk_seal_expect(seal, root, err) == 0 && seal->generation < args->min_generation)
 		bpk_fail(err, BPK_CORRUPT,
 			 "the seal is of generation %" PRIu64 ", expected at least %" PRIu64,
 			 seal->generation, args->min_generation);

@@ -305,6 +305,36 @@ write_part() {
     done
 }
 
+@test "lines of --print-root are read again by --roots" {
+    make_sealed
+    mkdir "a: b"
+    for format in blp b2frame b2sparse chunked; do
+        bpk pack --seal -F $format -z 2000 -o "a: b/$format" in
+    done
+    bpk verify --print-root s.blp "a: b"/* >roots
+    [ "$(wc -l <roots)" = 5 ]
+    { echo '# anchors'; echo; head -c -1 roots; } >list
+    quietly bpk verify --roots list
+    ends 0 bpk verify -v --roots list
+    [ "$(grep -c ': ok' "$out")" = 5 ]
+    bpk append s.blp m
+    refuses 2 "^bpk: s.blp: the seal's root is $(root s.blp), expected " bpk verify --roots roots
+    bpk verify --print-root s.blp >>roots
+    quietly bpk verify --roots roots
+    mv "a: b/chunked" away
+    refuses 1 '^bpk: a: b/chunked: cannot open: No such file' bpk verify --roots roots
+    bpk pack -o "a: b/chunked" in
+    refuses 2 '^bpk: a: b/chunked: has no seal' bpk verify --roots roots
+    for line in s.blp "s.blp: $(root s.blp | tr 0-9 x)" "$(head -n 1 roots)x" "$(root s.blp) generation 1"; do
+        { echo "#"; echo "$line"; } >list
+        refuses 1 '^bpk: list: line 2 is none of bpk verify --print-root' bpk verify --roots list
+    done
+    echo '#' >list
+    refuses 1 '^bpk: list: names no archive' bpk verify --roots list
+    refuses 64 '' bpk verify --roots roots s.blp
+    refuses 64 '' bpk verify --roots roots --root "$(root s.blp)"
+}
+
 @test "reseal does not go back from a generation that cannot be read" {
     make_sealed
     "$python" "$tests/lib/seal_break.py" generation 0 1 s.blp f
