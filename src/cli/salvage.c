@@ -483,6 +483,18 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 	*err = *damage;
 }
 
+/* No chunk of it is lost, so that nothing can be saved but what is there. */
+static void report_refuted(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (err->kind == BPK_CORRUPT)
+		bpk_fail(err, plain.kind, "%s; bpk unpack -o RAW %s writes the content as it is",
+			 plain.text, bpk_shell_word(in->path, word));
+	bpk_report(NULL, err);
+}
+
 /* No chunk is damaged. True if the identity that the archive records is of another content, or,
  * where parity is used, that tells of damage, as verify says: that is reported. */
 static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
@@ -498,7 +510,7 @@ static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
 	if (!applies)
 		rc = bpk_heal_judge(job->shared, in, rc, &verdict, &err);
 	if (rc != 0)
-		bpk_report(NULL, &err);
+		report_refuted(in, &err);
 	return rc != 0;
 }
 

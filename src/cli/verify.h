@@ -47,6 +47,9 @@ void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *p
 /* Report an operand in which no archive was found. */
 void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path);
 
+/* True if the archive records an identity that is compared with its content. */
+bool bpk_verify_compares_identity(const struct bpk_verify_args *args, const struct bpk_input *in);
+
 /* True if the identity that an archive records can be found while its chunks are verified, and not
  * by reading them again: they are the content, in order, each at a known offset. */
 bool bpk_verify_identity_beside(const struct bpk_verify_args *args, const struct bpk_input *in);

@@ -39,13 +39,18 @@ static bool is_named(const struct bpk_input *in)
 	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
 }
 
+bool bpk_verify_compares_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
+{
+	return is_named(in) && !args->quick && find_reason(args, in) == NULL;
+}
+
 /* ---- beside the verification of chunks ---- */
 
 bool bpk_verify_identity_beside(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return is_named(in) && !args->quick && find_reason(args, in) == NULL &&
-	       !in->place.is_member && !bpk_path_is_url(in->path) &&
-	       in->info->array.chunk_shape == NULL && in->info->raw_size != BPK_UNKNOWN &&
+	return bpk_verify_compares_identity(args, in) && !in->place.is_member &&
+	       !bpk_path_is_url(in->path) && in->info->array.chunk_shape == NULL &&
+	       in->info->raw_size != BPK_UNKNOWN &&
 	       bpk_plan_all(in->info).chunk_size != BPK_UNKNOWN;
 }
 

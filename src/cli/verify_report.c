@@ -23,12 +23,17 @@ void bpk_verify_say(const struct bpk_input *in, const char *line)
 	bpk_flush_results();
 }
 
-void bpk_verify_say_well(const struct bpk_input *in)
+void bpk_verify_say_well(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	char line[320] = "ok";
+	char line[400] = "ok";
 
 	if (in->info->unprotected != NULL)
-		snprintf(line, sizeof line, "ok; no checksum protects %s", in->info->unprotected);
+		snprintf(line, sizeof line, "ok; %s protects %s",
+			 bpk_verify_compares_identity(args, in)
+				 ? "the recorded identity protects the content, beside it no "
+				   "checksum"
+				 : "no checksum",
+			 in->info->unprotected);
 	bpk_verify_say(in, line);
 }
 

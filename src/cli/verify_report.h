@@ -28,7 +28,7 @@ void bpk_verify_found_clear(struct bpk_verify_found *found, struct bpk_verify_re
 /* A verdict is a result: it goes to standard output, so not with --json. Say a line, that the input
  * is whole, or the root of its seal. */
 void bpk_verify_say(const struct bpk_input *in, const char *line);
-void bpk_verify_say_well(const struct bpk_input *in);
+void bpk_verify_say_well(const struct bpk_verify_args *args, const struct bpk_input *in);
 void bpk_verify_say_root(const struct bpk_input *in);
 
 /* Note a remark, a bpk_remark_fn: with -v it is said, with --json kept in arg, a

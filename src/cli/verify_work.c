@@ -187,7 +187,7 @@ void bpk_verify_fail_empty(const struct bpk_verify_args *args, const char *path)
 void bpk_verify_well(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
 	if (args->shared.verbose && !args->shared.json)
-		bpk_verify_say_well(in);
+		bpk_verify_say_well(args, in);
 	bpk_verify_count(args, in, true, NULL);
 	bpk_record_settle(&args->shared, in->path);
 }
@@ -409,7 +409,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0 && args->print_root && !shared->json)
 		bpk_verify_say_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
-		bpk_verify_say_well(in);
+		bpk_verify_say_well(args, in);
 	if (rc != 0 && found.repairable == NULL &&
 	    (!found.intact || found.differing.count > 0 || bpk_input_rest(in) > 0 ||
 	     !(is_about_seal(args, in) || is_about_identity(args, in))))

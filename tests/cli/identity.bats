@@ -234,6 +234,8 @@ forge() {
     says 'chunks are copied'
     bpk info --json sealed.blp | grep -q '"checksum":"sha256"'
     quietly bpk verify --min-generation 1 sealed.blp
+    bpk pack -f --identity --checksum none -o none.blp in
+    bpk verify -v none.blp | grep -q 'ok; the recorded identity protects the content, beside it no checksum protects the chunks'
     refuses 2 'records no identity$' bpk verify --identity sealed.blp
     notes 'left out of the result; --seal makes a new one' bpk convert --identity sealed.blp new.blp
     refuses 64 'a pipe, and --identity reads a file twice' bash -c 'cat in.blp | "$BPK" convert --identity - x.blp'
@@ -262,7 +264,8 @@ forge() {
     status=0
     bpk verify --json x.blp >"$out" 2>"$err" || status=$?
     [ $status -eq 2 ]
-    same "$err" <(printf 'bpk: x.blp: raw bytes %s are not those of the recorded identity\n' 0:2097152 4194304:5242880)
+    same "$err" <(printf 'bpk: x.blp: raw bytes %s are not those of the recorded identity%s\n' \
+        0:2097152 '; bpk unpack -o RAW x.blp writes the content as it is' 4194304:5242880 '')
     grep -qF '"differing":[{"start":0,"end":2097152},{"start":4194304,"end":5242880}]' "$out"
     quietly bpk verify --quick x.blp
     # a record that its own digests contradict
@@ -319,6 +322,7 @@ forge() {
         [ ! -e x.blp.bpp ]
         same x.blp y.blp
     done
+    refuses 2 '; bpk unpack -o RAW x.blp writes the content as it is$' bpk repair x.blp
     quietly bpk unpack -o raw x.blp
     same raw b
     # of an archive that is up to date, too
