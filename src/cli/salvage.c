@@ -343,7 +343,7 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 static const char *consequence_of(const struct bpk_salvage_job *job, bool applies)
 {
 	if (!applies && job->merge == NULL)
-		return "; --apply -o OUT --fill zero or skip writes the others";
+		return "; bpk repair --apply --fill zero -o OUT FILE (or skip) writes the others";
 	return applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "";
 }
 
@@ -356,8 +356,8 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	if (job->lost > 0 || !certain)
 		return fail_lost(job, consequence_of(job, applies), err);
 	bpk_fail(err, BPK_REPAIRABLE,
-		 "is damaged, but all chunks are intact; %s-o OUT makes an archive of them",
-		 job->merge == NULL ? "--apply " : "");
+		 "is damaged, but all chunks are intact; %s makes an archive of them",
+		 job->merge == NULL ? "bpk repair --apply -o OUT FILE" : "-o OUT");
 	return bpk_input_subject(&job->in, err);
 }
 

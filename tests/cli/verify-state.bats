@@ -134,7 +134,7 @@ END
     # killed while it waits for the FIFO: the next run reports it again
     (exec timeout -s KILL 1 "$BPK" verify --state state -r fifo.blp d) >"$out" 2>&1 || :
     grep -q 'd/002.blp: is missing' "$out" || die "$(cat "$out")"
-    grep -q 002 state || die "$(cat state)"
+    grep -q d/002 state || die "$(cat state)"
     status=0
     bpk verify -r --state state --max-time 1 --json d >lines 2>"$err" || status=$?
     [ $status -eq 1 ]
@@ -142,7 +142,7 @@ END
     grep '"missing"' lines >line
     [ "$(json line 'x["path"], x["missing"], x["status"], x["error"]')" = \
         "('d/002.blp', True, 1, 'd/002.blp: is missing, it was there at its last check')" ] || die "$(cat line)"
-    ! grep -q 002 state || die "$(cat state)"
+    ! grep -q d/002 state || die "$(cat state)"
     echo d/002.blp >list
     ends 1 bpk verify -q --json --manifest list d/001.blp
     grep '"missing"' "$out" >line
