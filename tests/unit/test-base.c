@@ -24,6 +24,26 @@ static void test_error_line_is_printable(void **state)
 	assert_string_equal(err.text, "chunk 3: name \\x1b[31mx\\x0ay");
 }
 
+static void test_advice_names_the_file(void **state)
+{
+	char name[BPK_WORD_TEXT] = "";
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	bpk_fail(&err, BPK_CORRUPT, "no FILE; bpk repair FILE, or bpk verify FILE: x");
+	bpk_err_name_file(&err, "a FILE b");
+	assert_string_equal(err.text,
+			    "no FILE; bpk repair 'a FILE b', or bpk verify 'a FILE b': x");
+	bpk_fail(&err, BPK_CORRUPT, "FILE is none");
+	bpk_err_name_file(&err, "a");
+	assert_string_equal(err.text, "FILE is none");
+	memset(name, 'x', sizeof name - 1);
+	bpk_fail(&err, BPK_CORRUPT, "bpk %*s FILE FILE FILE", BPK_ERR_TEXT - 24, "");
+	bpk_err_name_file(&err, name);
+	assert_int_equal(strlen(err.text), BPK_ERR_TEXT - 1);
+	bpk_err_name_file(NULL, "a");
+}
+
 static void test_cursor_turns_bad_at_its_end(void **state)
 {
 	const uint8_t bytes[5] = { 1, 2, 3, 4, 5 };
@@ -214,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_error_line_is_printable),
+		cmocka_unit_test(test_advice_names_the_file),
 		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
 		cmocka_unit_test(test_buffer_grows_and_keeps),
 		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
