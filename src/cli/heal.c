@@ -212,6 +212,15 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 	return rc;
 }
 
+/* Bytes behind the end of the file that parity covers may be all that is wrong with it. */
+static bool has_more(const struct bpk_side *side, const char *path)
+{
+	struct stat now;
+
+	return bpk_parity_files(side->parity) == NULL && stat(path, &now) == 0 &&
+	       (uint64_t)now.st_size > bpk_parity_size(side->parity);
+}
+
 /* Compare the archive at path with its parity, damaged as damage says, and see that all of it can
  * be restored. */
 static int compare(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
@@ -227,7 +236,7 @@ static int compare(const struct bpk_shared *shared, struct bpk_side *side, const
 			lost.kind != BPK_CORRUPT
 				? ""
 				: "; --fill zero or skip writes the chunks that are intact");
-	if (bpk_side_has_damage(side))
+	if (bpk_side_has_damage(side) || has_more(side, path))
 		return 0;
 	*err = *damage; /* older than the parity */
 	return -1;
@@ -309,7 +318,8 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 		rc = bpk_input_subject(&in, &err);
 	} else if (rc == 0 && bpk_place_pending(&in.place)) {
 		bpk_fail(&err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; --in-place settles it");
+			 "a change was interrupted and is pending; bpk repair --in-place FILE "
+			 "settles it");
 		rc = bpk_input_subject(&in, &err);
 	} else if (rc == 0 && (bpk_side_verify(shared, &in, &err) != 0 ||
 			       bpk_verify_recorded(shared, &in, false, &err) != 0)) {

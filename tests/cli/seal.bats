@@ -348,7 +348,7 @@ write_part() {
     make_input 50000
     for format in blp b2frame; do
         for option in --seal "" garbage; do
-            rm -f ./*.x
+            rm -f ./*.x ./*.bpp
             bpk pack --seal -z 16000 -F $format -o a.x in
             bpk pack ${option#garbage} -z 16000 -F $format -o b.x m
             [ "$option" != garbage ] || cp in b.x
@@ -363,6 +363,11 @@ write_part() {
             [ "$(stat -c %a o.x)" = 600 ]
             eval "$(sed -n 's/.*; \(tail .*\) writes them$/\1/p' "$err")" >rest
             same rest b.x
+            # with a parity file the sealed archive comes back as it was
+            bpk parity a.x 10
+            mv a.x.bpp "c d.x.bpp"
+            ends 0 bpk repair --apply -f -o o.x "c d.x"
+            same o.x a.x
             [ "$option" = garbage ] ||
                 refuses 1 "bpk repair --apply -o NEW 'c d.x' writes the first$" bpk append "c d.x" m
         done
