@@ -32,7 +32,7 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 	if (err != NULL && err->kind == BPK_UNSUPPORTED &&
 	    bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 && is_tar)
 		bpk_fail(err, BPK_UNSUPPORTED,
-			 "is a tar, no archive; 'bpk tar -t FILE' lists it, and FILE:NAME is a "
+			 "is a tar, no archive; bpk tar -t FILE lists it, and FILE:NAME is a "
 			 "member");
 	return judge_opening(in, err);
 }

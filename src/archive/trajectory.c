@@ -63,8 +63,10 @@ int bpk_trajectory_open(struct bpk_trajectory *trajectory, const struct bpk_edit
 			const char *path, bool to_cut, struct bpk_err *err)
 {
 	*trajectory = (struct bpk_trajectory){ .path = path };
-	if (open_there(trajectory, options, to_cut, err) != 0)
+	if (open_there(trajectory, options, to_cut, err) != 0) {
+		bpk_err_name_file(err, path);
 		return bpk_err_subject(err, "%s", path);
+	}
 	return 0;
 }
 

@@ -128,7 +128,7 @@ static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 				last + 1, gsd->nentries);
 	if (to_cut || gsd->damage.kind == BPK_OK)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "%s; run bpk verify FILE", gsd->damage.text);
+	return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify FILE says more", gsd->damage.text);
 }
 
 /* Load the names as stored; those in gsd may be changed for display. A list ends at its first empty
