@@ -292,6 +292,20 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_salvage_doubt(found, line, err);
 }
 
+/* Without checksums a chunk that unpacks may have other bytes, unless a seal or the identity, which
+ * were tested, or the raw data tell. Other doubts say as much. */
+static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+
+	if (found->proven || job->proves_ident || job->from != NULL || found->doubt.size > 0 ||
+	    (found->sealed && job->lost == 0))
+		return 0;
+	return bpk_salvage_doubt(found,
+				 "they stand on no checksum, and changed bytes may go unnoticed",
+				 err);
+}
+
 /* ---- the verdict ---- */
 
 /* The doubts behind a semicolon, or nothing. */
@@ -392,7 +406,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
-	    settle_order(job, err) != 0)
+	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {

@@ -379,21 +379,37 @@ static int number_behind(struct search *s, const struct bpk_bloscpack_left *left
 	    n <= (left->start - end) / BPK_BLOSCPACK_ENTRY_SIZE &&
 	    number_by_offsets(s, end, n, salvage, &salvage->counted, err) != 0)
 		return -1;
-	if (salvage->counted)
-		return 0;
-	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
-	bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
+	if (!salvage->counted)
+		bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
 	return 0;
 }
 
-/* Without entries that fit, the count alone numbers the chunks if they are all there. */
+/* Where the file's own header says that the first chunk begins; unknown: the size of the metadata
+ * is lost. */
+static uint64_t first_of(const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	uint64_t start = left->metadata.good ? left->metadata.end : header->size, size;
+
+	if (header->has_metadata && !left->metadata.good)
+		return BPK_UNKNOWN;
+	return bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) &&
+			       bpk_add_u64(start, size, &start)
+		       ? start
+		       : BPK_UNKNOWN;
+}
+
+/* Without entries that fit, the count alone numbers the chunks if they are all there, and no other
+ * bytes: a chunk that was copied would stand for one that is lost. */
 static int number_by_header(struct search *s, const struct bpk_bloscpack_header *header,
 			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
 			    struct bpk_err *err)
 {
 	bool own = header == &left->header;
 
-	salvage->counted = salvage->count == header->nchunks && fits_last(header, salvage);
+	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
+	salvage->counted = salvage->count == header->nchunks && salvage->gapless &&
+			   fits_last(header, salvage);
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
 	if (!salvage->counted && (own ? find_entries(s, header, salvage, err)
@@ -415,13 +431,14 @@ static int number(struct search *s, const struct bpk_bloscpack_left *left,
 	struct bpk_bloscpack_header by_array;
 	bool known = left->has_header && agrees(header, s, salvage);
 
-	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
 	if ((!known || !fits_last(header, salvage)) &&
 	    count_by_array(left, s, salvage, &by_array)) {
 		header = &by_array;
 		known = true;
 	}
-	if (known && number_by_header(s, header, left, salvage, err) != 0)
+	if (!known)
+		bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	else if (number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
 	bpk_salvage_trust_last(salvage);
 	if (!salvage->counted)
