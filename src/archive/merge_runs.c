@@ -106,6 +106,14 @@ static bool is_listed(const struct bpk_salvage *found)
 	       (differ || found->count == found->nchunks);
 }
 
+/* True if the copy has all of the chunk: behind its end the chosen parts lie, and zeros. */
+static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct bpk_merge_run *run)
+{
+	uint64_t size = file->sizes[copy];
+
+	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
+}
+
 /* Take the chunks of a copy where they are, as they are found once it has the chosen parts. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
 		      struct bpk_err *err)
@@ -115,8 +123,8 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
 		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
 
-		if (!saved->intact || file == NULL || file->sizes[copy] == BPK_UNKNOWN ||
-		    file->trust[copy] == BPK_MERGE_LOOSE)
+		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
+		    !ends_in(file, copy, &run))
 			continue;
 		if (!found->counted)
 			run.number = BPK_UNKNOWN;
@@ -362,6 +370,17 @@ static int note_moved(struct bpk_merge *m, struct bpk_err *err)
 	return 0;
 }
 
+/* True if the chunk of this number is the same. */
+static bool has_number(const struct bpk_merge_prints *list, const struct bpk_merge_run *run)
+{
+	const struct bpk_merge_print *print = bpk_merge_find_print(list, run->hash);
+
+	for (; print != NULL && print >= list->all && print->hash == run->hash; print--)
+		if (print->number == run->number)
+			return true;
+	return false;
+}
+
 /* Count the chunks without digests that no two copies agree in. */
 static void count_bare(struct bpk_merge *m)
 {
@@ -375,7 +394,7 @@ static void count_bare(struct bpk_merge *m)
 
 			for (size_t c = 0; m->names == NULL && c < m->ncopies; c++)
 				votes += !is_still(m, c) && file->trust[c] == BPK_MERGE_SURE &&
-					 bpk_merge_find_print(&m->prints[c], run->hash) != NULL;
+					 has_number(&m->prints[c], run);
 			m->nbare += run->disputed || votes < 2;
 		}
 	}

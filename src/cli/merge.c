@@ -128,7 +128,9 @@ static int compare_ident(const struct bpk_salvage_job *job, bool *proven, struct
 	struct bpk_input fresh = { .path = job->in.path, .format = job->format };
 	int rc;
 
-	*proven = info->metadata.given && bpk_ident_is_named(info->metadata.text);
+	/* of several archives it is that of the first */
+	*proven = info->members <= 1 && info->metadata.given &&
+		  bpk_ident_is_named(info->metadata.text);
 	if (!*proven)
 		return 0;
 	shared.as_stored = shared.audits = false;
@@ -149,8 +151,7 @@ static int fail_bare(const struct bpk_salvage_job *job, struct bpk_err *err)
 		 "%" PRIu64 " of %" PRIu64
 		 " chunks stand on no checksum: copies differ in them, or "
 		 "one copy alone has them",
-		 bpk_merge_bare(job->merge),
-		 job->is_whole ? job->in.info->chunks.count : job->found.nchunks);
+		 bpk_merge_bare(job->merge), job->in.info->chunks.count);
 	return bpk_input_subject(&job->in, err);
 }
 
@@ -200,17 +201,15 @@ static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 		       : bpk_fail_as(err, &why);
 }
 
-/* The union is not whole: save its chunks, or those of a copy that has all of them by itself. */
+/* The union is not whole: save its chunks, or those of a copy that gives more by itself. */
 static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	bool changed;
 
 	if (bpk_merge_fall_back(job->merge, &changed, err) != 0 ||
-	    (changed && start_again(job, err) != 0) || bpk_salvage_run(job, applies, err) != 0)
+	    (changed && start_again(job, err) != 0))
 		return -1;
-	return job->found.proven || job->proves_ident || bpk_merge_bare(job->merge) == 0
-		       ? 0
-		       : fail_bare(job, err);
+	return bpk_salvage_run(job, applies, err);
 }
 
 static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)

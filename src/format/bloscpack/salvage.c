@@ -322,10 +322,10 @@ static bool agrees(const struct bpk_bloscpack_header *header, const struct searc
 	       header->last_chunk_size <= header->chunk_size;
 }
 
-/* Find the entries, which name their own end as the place of the first chunk, behind metadata of
- * any size. */
+/* Find the entries, which name their own end as the place of the first chunk, *start, behind
+ * metadata of any size. */
 static int find_entries(struct search *s, const struct bpk_bloscpack_header *header,
-			struct bpk_salvage *salvage, struct bpk_err *err)
+			uint64_t *start, struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	enum { TRIES = 4 };
 	uint64_t first = salvage->all[0].offset, at = header->size, size;
@@ -340,7 +340,8 @@ static int find_entries(struct search *s, const struct bpk_bloscpack_header *hea
 			return -1;
 		if (bpk_get_le64(entry) != at + size)
 			continue;
-		tries++;
+		if (tries++ == 0)
+			*start = at + size;
 		if (number_by_offsets(s, at, header->nchunks, salvage, &salvage->counted, err) != 0)
 			return -1;
 	}
@@ -399,32 +400,49 @@ static uint64_t first_of(const struct bpk_bloscpack_left *left)
 		       : BPK_UNKNOWN;
 }
 
+/* The same with the file's own header, whose count is used if an entry confirms the place of the
+ * first chunk that follows from it. */
+static int number_own(struct search *s, struct bpk_bloscpack_left *left,
+		      struct bpk_salvage *salvage, bool *known, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+
+	left->start = BPK_UNKNOWN;
+	if (find_entries(s, header, &left->start, salvage, err) != 0)
+		return -1;
+	*known = salvage->counted || left->start != BPK_UNKNOWN;
+	if (salvage->counted)
+		return 0;
+	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	if (*known)
+		bpk_salvage_fit_numbers(salvage, header->nchunks, header->last_chunk_size);
+	return 0;
+}
+
 /* Without entries that fit, the count alone numbers the chunks if they are all there, and no other
  * bytes: a chunk that was copied would stand for one that is lost. */
 static int number_by_header(struct search *s, const struct bpk_bloscpack_header *header,
-			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
 			    struct bpk_err *err)
 {
-	bool own = header == &left->header;
+	bool own = header == &left->header, known = true;
 
 	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
 	salvage->counted = salvage->count == header->nchunks && salvage->gapless &&
 			   fits_last(header, salvage);
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
-	if (!salvage->counted && (own ? find_entries(s, header, salvage, err)
+	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
 				      : number_behind(s, left, header, salvage, err)) != 0)
 		return -1;
-	if (!salvage->counted && own) {
-		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
+	if (!known)
 		return 0;
-	}
 	salvage->nchunks = header->nchunks;
 	salvage->last_size = header->last_chunk_size;
 	return 0;
 }
 
-static int number(struct search *s, const struct bpk_bloscpack_left *left,
+static int number(struct search *s, struct bpk_bloscpack_left *left,
 		  struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *header = &left->header;
