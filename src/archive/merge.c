@@ -251,20 +251,20 @@ static struct share share_of(const struct bpk_salvage *found)
 	};
 }
 
-/* True if x gives more than y: certain numbers count most, unless the other one has all chunks that
- * these count. */
+/* True if x gives more than y. Of more chunks than certain numbers count some are copies. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
-	if (x->certain != y->certain && x->certain)
-		return y->intact < x->nchunks || x->intact == x->nchunks;
-	if (x->certain != y->certain)
-		return x->intact >= y->nchunks && y->intact < y->nchunks;
-	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
+	uint64_t left = y->certain ? bpk_min_u64(x->intact, y->nchunks) : x->intact;
+	uint64_t right = x->certain ? bpk_min_u64(y->intact, x->nchunks) : y->intact;
+
+	if (left != right)
+		return left > right;
+	return x->certain != y->certain ? x->certain : x->doubted < y->doubted;
 }
 
 /* The copy that gives most by itself. Chunks that unpack alone count for nothing where others were
  * tested by digests. */
-static int find_best(const struct bpk_merge *m, struct share *best)
+static int find_best(const struct bpk_merge *m, bool certain, struct share *best)
 {
 	int found = BPK_MERGE_UNION;
 
@@ -272,6 +272,7 @@ static int find_best(const struct bpk_merge *m, struct share *best)
 		struct share share = share_of(&m->found[c]);
 
 		if (m->dropped[c] || share.intact == 0 || (m->proven && !m->found[c].proven) ||
+		    (certain && !share.certain) ||
 		    (found != BPK_MERGE_UNION && !gives_more(&share, best)))
 			continue;
 		found = (int)c;
@@ -294,17 +295,24 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 	return rc;
 }
 
+/* A union without certain numbers has the wrong frame if a copy has these; else it has more chunks
+ * than a copy if it fills gaps of that, and does not grow by them. */
 int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, struct bpk_err *err)
 {
 	struct share own = { 0 }, all = { 0 };
-	int best = find_best(m, &own);
+	int best = BPK_MERGE_UNION;
 
 	*changed = false;
-	if (best == BPK_MERGE_UNION)
-		return 0;
 	if (search_union(m, &all, err) != 0)
 		return -1;
-	*changed = gives_more(&own, &all);
+	if (!all.certain)
+		best = find_best(m, true, &own);
+	if (best == BPK_MERGE_UNION)
+		best = find_best(m, false, &own);
+	if (best == BPK_MERGE_UNION)
+		return 0;
+	*changed = all.certain ? gives_more(&own, &all)
+			       : own.certain || own.intact >= all.intact || all.nchunks > own.nchunks;
 	if (*changed)
 		bpk_merge_keep_only(m, (size_t)best);
 	return 0;

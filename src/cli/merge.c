@@ -162,30 +162,6 @@ static bool has_digests(const struct bpk_info *info)
 	       (info->chunks.checksum != NULL && info->chunks.checksum->size > 0);
 }
 
-/* Every byte of the union is accounted for, and every chunk is intact. */
-static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
-{
-	const char *doubt = bpk_merge_doubt(job->merge);
-	bool proven;
-
-	job->is_whole = true;
-	if (compare_ident(job, &proven, err) != 0)
-		return -1;
-	proven = proven || has_digests(job->in.info);
-	if (applies && bpk_salvage_save(job, err) != 0)
-		return -1;
-	print_whole(job, applies);
-	if (doubt != NULL)
-		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
-	if (bpk_merge_bare(job->merge) > 0 && !proven)
-		return fail_bare(job, err);
-	if (!applies && bpk_merge_changes(job->merge))
-		return fail_copy(&job->in, err, BPK_REPAIRABLE,
-				 "is damaged, but the copies together have all of it; -o OUT "
-				 "writes that");
-	return 0;
-}
-
 /* Turn to the place that has become another one. */
 static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 {
@@ -210,6 +186,40 @@ static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err
 	    (changed && start_again(job, err) != 0))
 		return -1;
 	return bpk_salvage_run(job, applies, err);
+}
+
+/* Its chunks are not those of the identity: with --fill they are saved without it. */
+static int save_less(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	*err = (struct bpk_err){ 0 };
+	job->is_whole = false;
+	return save_chunks(job, applies, err);
+}
+
+/* Every byte of the union is accounted for, and every chunk is intact. */
+static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	const char *doubt = bpk_merge_doubt(job->merge);
+	bool proven;
+
+	job->is_whole = true;
+	if (compare_ident(job, &proven, err) != 0)
+		return err->kind == BPK_CORRUPT && job->fill != BPK_FILL_NONE
+			       ? save_less(job, applies, err)
+			       : -1;
+	proven = proven || has_digests(job->in.info);
+	if (applies && bpk_salvage_save(job, err) != 0)
+		return -1;
+	print_whole(job, applies);
+	if (doubt != NULL)
+		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
+	if (bpk_merge_bare(job->merge) > 0 && !proven)
+		return fail_bare(job, err);
+	if (!applies && bpk_merge_changes(job->merge))
+		return fail_copy(&job->in, err, BPK_REPAIRABLE,
+				 "is damaged, but the copies together have all of it; -o OUT "
+				 "writes that");
+	return 0;
 }
 
 static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)

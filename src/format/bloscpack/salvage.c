@@ -41,18 +41,20 @@ static int bring(struct search *s, uint64_t at, const struct bpk_chunk_header *h
 	return bpk_scan_bring(&s->scan, at, header->packed_size, BPK_DIGEST_MAX, err);
 }
 
+/* No line is made of the many that do not match. */
 static int fits(const struct search *s, const struct bpk_chunk_header *header,
 		const struct bpk_checksum *checksum, bool *is, struct bpk_err *err)
 {
 	const uint8_t *chunk = s->scan.chunk.data;
-	struct bpk_err why = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
 
 	*is = s->scan.chunk.size - header->packed_size >= checksum->size;
 	if (!*is)
 		return 0;
-	return bpk_err_settle(bpk_checksum_check(checksum, bpk_view(chunk, header->packed_size),
-						 chunk + header->packed_size, &why),
-			      &why, is, err);
+	if (bpk_checksum_compute(checksum, bpk_view(chunk, header->packed_size), digest, err) != 0)
+		return -1;
+	*is = memcmp(chunk + header->packed_size, digest, checksum->size) == 0;
+	return 0;
 }
 
 /* ---- One chunk ---- */
@@ -102,18 +104,23 @@ static int test_place(struct search *s, uint64_t at, bool follows,
 
 /* ---- The kind of digest ---- */
 
-/* The first kind with several matches. Files of any header say it by their chunks. */
+/* The first kind with several matches. Files of any header say it by their chunks. A chunk with
+ * another one right behind it has no digest. */
 static int find_checksum(struct search *s, struct bpk_err *err)
 {
 	unsigned votes[16] = { 0 }, most = 0;
-	struct bpk_chunk_header header;
-	bool is;
+	struct bpk_chunk_header header, next;
+	bool is, follows;
 
 	s->checksum = &bpk_checksums[0];
 	for (uint64_t at = 0; at < s->scan.size && most < VOTES; at++) {
 		if (look(s, at, &header, &is, err) != 0)
 			return -1;
 		if (!is)
+			continue;
+		if (look(s, at + header.packed_size, &next, &follows, err) != 0)
+			return -1;
+		if (follows)
 			continue;
 		if (bring(s, at, &header, err) != 0)
 			return -1;
