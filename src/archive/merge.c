@@ -251,29 +251,31 @@ static struct share share_of(const struct bpk_salvage *found)
 	};
 }
 
-/* True if x gives more than y. Of more chunks than certain numbers count some are copies. */
+/* True if x gives more than y. Chunks without certain numbers that are more than those of an archive
+ * with certain ones have copies among them. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
-	uint64_t left = y->certain ? bpk_min_u64(x->intact, y->nchunks) : x->intact;
-	uint64_t right = x->certain ? bpk_min_u64(y->intact, x->nchunks) : y->intact;
-
-	if (left != right)
-		return left > right;
-	return x->certain != y->certain ? x->certain : x->doubted < y->doubted;
+	if (x->certain != y->certain)
+		return x->certain ? x->intact >= y->intact || x->nchunks < y->nchunks
+				  : x->intact > y->intact && x->nchunks <= y->nchunks;
+	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
 }
 
 /* The copy that gives most by itself. Chunks that unpack alone count for nothing where others were
- * tested by digests. */
-static int find_best(const struct bpk_merge *m, bool certain, struct share *best)
+ * tested by digests, unless their numbers are certain. */
+static int find_best(const struct bpk_merge *m, struct share *best, bool *certain)
 {
 	int found = BPK_MERGE_UNION;
 
+	*certain = false;
 	for (size_t c = 0; c < m->ncopies; c++) {
 		struct share share = share_of(&m->found[c]);
 
-		if (m->dropped[c] || share.intact == 0 || (m->proven && !m->found[c].proven) ||
-		    (certain && !share.certain) ||
-		    (found != BPK_MERGE_UNION && !gives_more(&share, best)))
+		if (m->dropped[c] || share.intact == 0 ||
+		    (!share.certain && m->proven && !m->found[c].proven))
+			continue;
+		*certain = *certain || share.certain;
+		if (found != BPK_MERGE_UNION && !gives_more(&share, best))
 			continue;
 		found = (int)c;
 		*best = share;
@@ -300,19 +302,16 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, struct bpk_err *err)
 {
 	struct share own = { 0 }, all = { 0 };
-	int best = BPK_MERGE_UNION;
+	bool certain;
+	int best = find_best(m, &own, &certain);
 
 	*changed = false;
-	if (search_union(m, &all, err) != 0)
-		return -1;
-	if (!all.certain)
-		best = find_best(m, true, &own);
-	if (best == BPK_MERGE_UNION)
-		best = find_best(m, false, &own);
 	if (best == BPK_MERGE_UNION)
 		return 0;
+	if (search_union(m, &all, err) != 0)
+		return -1;
 	*changed = all.certain ? gives_more(&own, &all)
-			       : own.certain || own.intact >= all.intact || all.nchunks > own.nchunks;
+			       : certain || own.intact >= all.intact || all.nchunks > own.nchunks;
 	if (*changed)
 		bpk_merge_keep_only(m, (size_t)best);
 	return 0;
