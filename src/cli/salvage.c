@@ -301,9 +301,8 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (found->proven || job->proves_ident || job->from != NULL || found->doubt.size > 0 ||
 	    (found->sealed && job->lost == 0))
 		return 0;
-	return bpk_salvage_doubt(found,
-				 "they stand on no checksum, and changed bytes may go unnoticed",
-				 err);
+	return bpk_salvage_doubt(
+		found, "they stand on no checksum, and changed bytes may go unnoticed", err);
 }
 
 /* ---- the verdict ---- */

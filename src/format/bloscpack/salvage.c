@@ -435,8 +435,8 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 	bool own = header == &left->header, known = true;
 
 	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
-	salvage->counted = salvage->count == header->nchunks && salvage->gapless &&
-			   fits_last(header, salvage);
+	salvage->counted =
+		salvage->count == header->nchunks && salvage->gapless && fits_last(header, salvage);
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
 	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
@@ -449,8 +449,8 @@ static int number_by_header(struct search *s, const struct bpk_bloscpack_header 
 	return 0;
 }
 
-static int number(struct search *s, struct bpk_bloscpack_left *left,
-		  struct bpk_salvage *salvage, struct bpk_err *err)
+static int number(struct search *s, struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+		  struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *header = &left->header;
 	struct bpk_bloscpack_header by_array;
