@@ -1,11 +1,11 @@
 /*
- * Finds the place of a chunk in a copy that has no trustworthy places of its own: the only lost
- * chunk that it can be, or the one between chunks that are known. Called by merge_runs.c.
+ * Finds the place of a chunk in a copy that has no trustworthy places of its own: that of the lost
+ * chunk between chunks that are known. Called by merge_runs.c.
  *
  *     the place   | 0 | 1 | # | 3 | # | 5 |       #: lost
  *     the copy      ...... 1 | ? | 3 ...          ?: between 1 and 3, which have moved alike
  *
- * A chunk that equals another one, or fits several lost ones, has no place by itself.
+ * A chunk that equals another one has no place by itself.
  */
 #include "archive/merge_inner.h"
 
@@ -342,23 +342,6 @@ static struct around look_around(struct loose *l, size_t i)
 	return a;
 }
 
-/* The lost chunk that is where chunk i is in a copy that has not moved, as far as is known. The
- * size of the copy shows whether as many bytes are missing before it as other chunks have. */
-static uint64_t find_there(struct loose *l, size_t i, const struct around *a)
-{
-	const struct bpk_merge_file *file = l->table->file;
-	const struct bpk_merge_print *print = &l->all[i];
-	uint64_t shift = file->sizes[l->copy] - file->size, other;
-
-	if (file->trust[l->copy] == BPK_MERGE_LOOSE || (!a->is_before && !a->is_behind) ||
-	    a->before != 0 || a->behind != 0)
-		return BPK_UNKNOWN;
-	other = shift == 0 ? BPK_UNKNOWN : bpk_merge_table_find(l->table, print->offset - shift);
-	if (other != BPK_UNKNOWN && bpk_merge_fits(l->table, other, print->size))
-		return BPK_UNKNOWN;
-	return find_lost(l, print->offset, print->size);
-}
-
 /*
  * The lost chunk that chunk i is by its neighbours: those on both sides have moved alike; or one is
  * joined to it, bytes came or went on the other side, and nothing equals it.
@@ -376,7 +359,7 @@ static uint64_t find_between(struct loose *l, size_t i)
 		return find_lost(l, print->offset - a.before, print->size);
 	if (a.is_behind && a.behind_chained && !a.before_chained)
 		return find_lost(l, print->offset - a.behind, print->size);
-	return find_there(l, i, &a);
+	return BPK_UNKNOWN;
 }
 
 /* Place chunk i, if its place is proven. */
