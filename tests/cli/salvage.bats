@@ -287,6 +287,22 @@ END
     done
 }
 
+@test "a chunk size that no chunk of a frame has costs none of them" {
+    need_python
+    data noise 62993 A
+    bpk pack -q -F b2frame -0 -z 7000 --checksum none -o x.b2frame A
+    "$python" - <<'END'
+d = bytearray(open("x.b2frame", "rb").read())
+d[61] ^= 4  # of the chunk size; and bytes come into chunk 4
+d[30000:30000] = b"hello"
+open("x.b2frame", "wb").write(d)
+END
+    ends 2 bpk repair --apply --fill zero -o new.b2frame x.b2frame
+    says 'the header is lost'
+    bpk cat new.b2frame | head -c 28000 | cmp - <(head -c 28000 A)
+    bpk cat new.b2frame | tail -c +35001 | cmp - <(tail -c +35001 A)
+}
+
 @test "a damaged archive without checksums is never called whole, unless a seal or an identity proves it" {
     data noise 50000 A
     local suffix kind
