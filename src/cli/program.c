@@ -104,6 +104,7 @@ int bpk_program_run(const struct bpk_program *program, int argc, char **argv)
 
 	bpk_program = program;
 	open_missing_descriptors();
+	bpk_complete_streams();
 	if (program->team != NULL && program->team->rank > 0)
 		be_silent();
 	bpk_on_wait(note_wait);

@@ -183,6 +183,13 @@ const char *bpk_source_remark(const struct bpk_source *source);
 typedef void bpk_wait_fn(const char *path, const char *holder);
 void bpk_on_wait(bpk_wait_fn *tell);
 
+/*
+ * Let stdout and stderr repeat interrupted writes and wait for non-blocking descriptors; stdio
+ * itself drops the bytes. The main thread calls it before the first output. Without memory both
+ * stay as they are.
+ */
+void bpk_complete_streams(void);
+
 /* A seekable source over size bytes at offset of whole, which must be seekable and outlive it. */
 int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 		     struct bpk_source **source, struct bpk_err *err);

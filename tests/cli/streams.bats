@@ -200,6 +200,29 @@ assert said.startswith("bpk: ") and said.count("\n") == 1, said
 END
 }
 
+@test "a pipe that does not block gets every line of the results" {
+    need_python
+    data text 300 a
+    bpk pack a
+    cat >slow.py <<'END'
+import os, subprocess, sys, time
+ends = os.pipe2(os.O_NONBLOCK)
+process = subprocess.Popen(sys.argv[1:], stdout=ends[1])
+os.close(ends[1])
+time.sleep(0.3)
+os.set_blocking(ends[0], True)
+with os.fdopen(ends[0], "rb") as pipe:
+    sys.stdout.buffer.write(pipe.read())
+sys.exit(process.wait())
+END
+    files=$(yes a.blp | head -n 2000)
+    # shellcheck disable=SC2086 # one name a word
+    bpk info $files >whole
+    [ "$(wc -c <whole)" -gt 100000 ]
+    # shellcheck disable=SC2086
+    "$python" slow.py "$BPK" info $files | cmp - whole
+}
+
 @test "a terminal gets no binary data without --force" {
     need script
     need_python
