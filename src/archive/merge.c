@@ -262,7 +262,7 @@ static bool gives_more(const struct share *x, const struct share *y)
 }
 
 /* The copy that gives most by itself. Chunks that unpack alone count for nothing where others were
- * tested by digests, unless their numbers are certain. */
+ * tested by digests. */
 static int find_best(const struct bpk_merge *m, struct share *best, bool *certain)
 {
 	int found = BPK_MERGE_UNION;
@@ -271,8 +271,7 @@ static int find_best(const struct bpk_merge *m, struct share *best, bool *certai
 	for (size_t c = 0; c < m->ncopies; c++) {
 		struct share share = share_of(&m->found[c]);
 
-		if (m->dropped[c] || share.intact == 0 ||
-		    (!share.certain && m->proven && !m->found[c].proven))
+		if (m->dropped[c] || share.intact == 0 || (m->proven && !m->found[c].proven))
 			continue;
 		*certain = *certain || share.certain;
 		if (found != BPK_MERGE_UNION && !gives_more(&share, best))

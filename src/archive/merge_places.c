@@ -1,11 +1,11 @@
 /*
- * Finds the place of a chunk in a copy that has no trustworthy places of its own: that of the lost
- * chunk between chunks that are known. Called by merge_runs.c.
+ * Finds the place of a chunk in a copy that has no trustworthy places of its own: the only lost
+ * chunk that it can be, or the one between chunks that are known. Called by merge_runs.c.
  *
  *     the place   | 0 | 1 | # | 3 | # | 5 |       #: lost
  *     the copy      ...... 1 | ? | 3 ...          ?: between 1 and 3, which have moved alike
  *
- * A chunk that equals another one has no place by itself.
+ * A chunk that equals another one, or fits several lost ones, has no place by itself.
  */
 #include "archive/merge_inner.h"
 
@@ -257,6 +257,28 @@ static void clear(struct loose *l)
 	free(l->known);
 }
 
+/* The only lost chunk that chunk i can be; unknown: none, or there are several. Without digests it
+ * may be a damaged one that is not lost. */
+static uint64_t find_only(struct loose *l, size_t i)
+{
+	uint64_t only = BPK_UNKNOWN;
+
+	if (l->known[i] || !l->all[i].once || !l->merge->found[l->copy].proven)
+		return BPK_UNKNOWN;
+	for (size_t k = 0; k < l->table->nlost; k++) {
+		uint64_t n = l->table->lost[k];
+
+		if (++l->work > MOST_WORK)
+			return BPK_UNKNOWN;
+		if (!bpk_merge_is_lost(l->table, n) || !bpk_merge_fits(l->table, n, l->all[i].size))
+			continue;
+		if (only != BPK_UNKNOWN)
+			return BPK_UNKNOWN;
+		only = n;
+	}
+	return only;
+}
+
 /* True if lost chunk number is at this offset: as is known, or joined to a chunk beside it. */
 static bool is_there(const struct bpk_merge_table *table, uint64_t number, uint64_t at,
 		     uint64_t size)
@@ -342,6 +364,23 @@ static struct around look_around(struct loose *l, size_t i)
 	return a;
 }
 
+/* The lost chunk that is where chunk i is in a copy that has not moved, as far as is known. The
+ * size of the copy shows whether as many bytes are missing before it as other chunks have. */
+static uint64_t find_there(struct loose *l, size_t i, const struct around *a)
+{
+	const struct bpk_merge_file *file = l->table->file;
+	const struct bpk_merge_print *print = &l->all[i];
+	uint64_t shift = file->sizes[l->copy] - file->size, other;
+
+	if (file->trust[l->copy] == BPK_MERGE_LOOSE || (!a->is_before && !a->is_behind) ||
+	    a->before != 0 || a->behind != 0)
+		return BPK_UNKNOWN;
+	other = shift == 0 ? BPK_UNKNOWN : bpk_merge_table_find(l->table, print->offset - shift);
+	if (other != BPK_UNKNOWN && bpk_merge_fits(l->table, other, print->size))
+		return BPK_UNKNOWN;
+	return find_lost(l, print->offset, print->size);
+}
+
 /*
  * The lost chunk that chunk i is by its neighbours: those on both sides have moved alike; or one is
  * joined to it, bytes came or went on the other side, and nothing equals it.
@@ -359,7 +398,7 @@ static uint64_t find_between(struct loose *l, size_t i)
 		return find_lost(l, print->offset - a.before, print->size);
 	if (a.is_behind && a.behind_chained && !a.before_chained)
 		return find_lost(l, print->offset - a.behind, print->size);
-	return BPK_UNKNOWN;
+	return find_there(l, i, &a);
 }
 
 /* Place chunk i, if its place is proven. */
@@ -367,12 +406,19 @@ static int place_one(struct loose *l, size_t i, bpk_merge_place_fn *place, void 
 		     struct bpk_err *err)
 {
 	const struct bpk_merge_print *print = &l->all[i];
-	uint64_t number = find_between(l, i);
+	uint64_t number = find_only(l, i), at = BPK_UNKNOWN;
 
-	if (number == BPK_UNKNOWN)
+	if (number != BPK_UNKNOWN)
+		at = bpk_merge_table_place(l->table, number, print->size);
+	if (at == BPK_UNKNOWN) {
+		number = find_between(l, i);
+		at = number == BPK_UNKNOWN ? BPK_UNKNOWN : l->table->at[number];
+	}
+	if (at == BPK_UNKNOWN)
 		return 0;
 	if (print->once && !l->known[i])
-		l->anchors[i] = l->table->at[number];
+		l->anchors[i] = at;
+	l->table->at[number] = at;
 	return place(arg, print, number, err);
 }
 
