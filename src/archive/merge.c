@@ -251,8 +251,8 @@ static struct share share_of(const struct bpk_salvage *found)
 	};
 }
 
-/* True if x gives more than y. Chunks without certain numbers that are more than those of an archive
- * with certain ones have copies among them. */
+/* True if x gives more than y. Chunks without certain numbers that are more than those of an
+ * archive with certain ones have copies among them. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
 	if (x->certain != y->certain)

@@ -121,8 +121,8 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 
 /* The archive is known to have nchunks, no less than the list, the last of last_size bytes or of an
  * unknown size: numbers that the gaps make too large fit, and a short chunk is the last, a full one
- * not if that is short. They are certain if there are as many chunks, without gaps: in a gap one may
- * be lost, and another one was copied. */
+ * not if that is short. They are certain if there are as many chunks, without gaps: in a gap one
+ * may be lost, and another one was copied. */
 void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint64_t last_size);
 
 /* The last chunk, if it is intact, tells its size, whatever was recorded, and a short one the
