@@ -251,34 +251,35 @@ static struct share share_of(const struct bpk_salvage *found)
 	};
 }
 
-static bool is_whole(const struct share *share)
+/* True if x gives more than y. Chunks without certain numbers that are more than those of an
+ * archive with certain ones have copies among them. */
+static bool gives_more(const struct share *x, const struct share *y)
 {
-	return share->intact > 0 && share->intact == share->nchunks;
+	if (x->certain != y->certain)
+		return x->certain ? x->intact >= y->intact || x->nchunks < y->nchunks
+				  : x->intact > y->intact && x->nchunks <= y->nchunks;
+	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
 }
 
-static unsigned rank_of(const struct share *share)
+/* The copy that gives most by itself. Chunks that unpack alone count for nothing where others were
+ * tested by digests. */
+static int find_best(const struct bpk_merge *m, struct share *best, bool *certain)
 {
-	return share->certain ? (share->doubted ? 1 : 2) : 0;
-}
+	int found = BPK_MERGE_UNION;
 
-/* The copy that has every chunk by itself, best with certain numbers, then with most chunks. Chunks
- * that unpack alone count for nothing where others were tested by digests. */
-static int find_whole(const struct bpk_merge *m, struct share *best)
-{
-	int whole = BPK_MERGE_UNION;
-
+	*certain = false;
 	for (size_t c = 0; c < m->ncopies; c++) {
 		struct share share = share_of(&m->found[c]);
 
-		if (m->dropped[c] || !is_whole(&share) || (m->proven && !m->found[c].proven) ||
-		    (whole != BPK_MERGE_UNION &&
-		     (rank_of(&share) < rank_of(best) ||
-		      (rank_of(&share) == rank_of(best) && share.intact <= best->intact))))
+		if (m->dropped[c] || share.intact == 0 || (m->proven && !m->found[c].proven))
 			continue;
-		whole = (int)c;
+		*certain = *certain || share.certain;
+		if (found != BPK_MERGE_UNION && !gives_more(&share, best))
+			continue;
+		found = (int)c;
 		*best = share;
 	}
-	return whole;
+	return found;
 }
 
 static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err *err)
@@ -295,21 +296,23 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 	return rc;
 }
 
+/* A union without certain numbers has the wrong frame if a copy has these; else it has more chunks
+ * than a copy if it fills gaps of that, and does not grow by them. */
 int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, struct bpk_err *err)
 {
 	struct share own = { 0 }, all = { 0 };
-	int whole = find_whole(m, &own);
+	bool certain;
+	int best = find_best(m, &own, &certain);
 
 	*changed = false;
-	if (whole == BPK_MERGE_UNION)
+	if (best == BPK_MERGE_UNION)
 		return 0;
-	if (rank_of(&own) < 2 && search_union(m, &all, err) != 0)
+	if (search_union(m, &all, err) != 0)
 		return -1;
-	*changed = rank_of(&own) == 2 ||
-		   (!(is_whole(&all) && all.certain) && own.intact >= all.intact &&
-		    (own.certain || !all.certain || own.intact >= all.nchunks));
+	*changed = all.certain ? gives_more(&own, &all)
+			       : certain || own.intact >= all.intact || all.nchunks > own.nchunks;
 	if (*changed)
-		bpk_merge_keep_only(m, (size_t)whole);
+		bpk_merge_keep_only(m, (size_t)best);
 	return 0;
 }
 

@@ -41,8 +41,8 @@ const char *bpk_merge_doubt(const struct bpk_merge *merge);
  * differ. */
 uint64_t bpk_merge_bare(const struct bpk_merge *merge);
 
-/* The union is not intact: if a copy has no less of the chunks by itself, which is all of them, the
- * place is from now on that copy. */
+/* The union is not intact: if a copy gives more of the chunks by itself, or their certain numbers,
+ * the place is from now on that copy. */
 int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, struct bpk_err *err);
 
 /* Write the bytes of the place, a file or a directory, to draft. */

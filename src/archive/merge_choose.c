@@ -215,13 +215,15 @@ static int choose(struct choice *choice, int64_t *best)
 
 /* ---- Files ---- */
 
-/* The copies that have the file in this size. */
+/* The copies that have the file in this size. One with certain numbers counts more than all others:
+ * its index is the frame of reference. */
 static size_t count_size(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
 {
 	size_t count = 0;
 
 	for (size_t c = 0; c < m->ncopies; c++)
-		count += file->sizes[c] == file->sizes[copy];
+		if (file->sizes[c] == file->sizes[copy])
+			count += file->trust[c] == BPK_MERGE_SURE ? BPK_MERGE_MOST : 1;
 	return count;
 }
 

@@ -47,7 +47,7 @@ static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *
 	return got < bytes->size ? bpk_fail_changed(err) : 0;
 }
 
-/* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
+/* A chunk that has moved lies where parts do not. */
 int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err)
 {
@@ -55,7 +55,7 @@ int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 	struct bpk_source *source = NULL;
 	int rc = bpk_buf_resize(bytes, (size_t)run->size, err);
 
-	if (rc == 0 && file->nparts > 0)
+	if (rc == 0 && file->nparts > 0 && run->at == run->offset)
 		rc = bpk_merge_view_open(m, (int)run->copy, file, &view, err);
 	else if (rc == 0)
 		rc = bpk_merge_borrow(m, run->copy, file, &source, err);

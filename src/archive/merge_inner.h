@@ -237,7 +237,8 @@ int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);
 struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
 				      const struct bpk_saved *saved, size_t copy);
 
-/* Read a chunk of a copy: once parts were chosen, as the copy has it with these. */
+/* Read a chunk of a copy: once parts were chosen, and unless it has moved, as the copy has it with
+ * these. */
 int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err);
 

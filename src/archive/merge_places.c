@@ -1,11 +1,11 @@
 /*
- * Finds the place of a chunk in a copy that has no trustworthy places of its own: the only lost
- * chunk that it can be, or the one between chunks that are known. Called by merge_runs.c.
+ * Finds the place of a chunk in a copy that has no trustworthy places of its own: that of the lost
+ * chunk between chunks that are known. Called by merge_runs.c.
  *
  *     the place   | 0 | 1 | # | 3 | # | 5 |       #: lost
  *     the copy      ...... 1 | ? | 3 ...          ?: between 1 and 3, which have moved alike
  *
- * A chunk that equals another one, or fits several lost ones, has no place by itself.
+ * A chunk that equals another one has no place by itself.
  */
 #include "archive/merge_inner.h"
 
@@ -257,28 +257,6 @@ static void clear(struct loose *l)
 	free(l->known);
 }
 
-/* The only lost chunk that chunk i can be; unknown: none, or there are several. Without digests it
- * may be a damaged one that is not lost. */
-static uint64_t find_only(struct loose *l, size_t i)
-{
-	uint64_t only = BPK_UNKNOWN;
-
-	if (l->known[i] || !l->all[i].once || !l->merge->found[l->copy].proven)
-		return BPK_UNKNOWN;
-	for (size_t k = 0; k < l->table->nlost; k++) {
-		uint64_t n = l->table->lost[k];
-
-		if (++l->work > MOST_WORK)
-			return BPK_UNKNOWN;
-		if (!bpk_merge_is_lost(l->table, n) || !bpk_merge_fits(l->table, n, l->all[i].size))
-			continue;
-		if (only != BPK_UNKNOWN)
-			return BPK_UNKNOWN;
-		only = n;
-	}
-	return only;
-}
-
 /* True if lost chunk number is at this offset: as is known, or joined to a chunk beside it. */
 static bool is_there(const struct bpk_merge_table *table, uint64_t number, uint64_t at,
 		     uint64_t size)
@@ -406,19 +384,12 @@ static int place_one(struct loose *l, size_t i, bpk_merge_place_fn *place, void 
 		     struct bpk_err *err)
 {
 	const struct bpk_merge_print *print = &l->all[i];
-	uint64_t number = find_only(l, i), at = BPK_UNKNOWN;
+	uint64_t number = find_between(l, i);
 
-	if (number != BPK_UNKNOWN)
-		at = bpk_merge_table_place(l->table, number, print->size);
-	if (at == BPK_UNKNOWN) {
-		number = find_between(l, i);
-		at = number == BPK_UNKNOWN ? BPK_UNKNOWN : l->table->at[number];
-	}
-	if (at == BPK_UNKNOWN)
+	if (number == BPK_UNKNOWN)
 		return 0;
 	if (print->once && !l->known[i])
-		l->anchors[i] = at;
-	l->table->at[number] = at;
+		l->anchors[i] = l->table->at[number];
 	return place(arg, print, number, err);
 }
 

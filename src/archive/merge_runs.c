@@ -106,6 +106,14 @@ static bool is_listed(const struct bpk_salvage *found)
 	       (differ || found->count == found->nchunks);
 }
 
+/* True if the copy has all of the chunk: behind its end the chosen parts lie, and zeros. */
+static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct bpk_merge_run *run)
+{
+	uint64_t size = file->sizes[copy];
+
+	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
+}
+
 /* Take the chunks of a copy where they are, as they are found once it has the chosen parts. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
 		      struct bpk_err *err)
@@ -115,8 +123,8 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
 		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
 
-		if (!saved->intact || file == NULL || file->sizes[copy] == BPK_UNKNOWN ||
-		    file->trust[copy] == BPK_MERGE_LOOSE)
+		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
+		    !ends_in(file, copy, &run))
 			continue;
 		if (!found->counted)
 			run.number = BPK_UNKNOWN;
@@ -230,15 +238,15 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Take a chunk that has a number of its own, if that has a place. */
-static int take_numbered(struct moved *moved, const struct bpk_merge_print *print,
+/* Take a chunk that has a number of its own, which a digest may prove, if that has a place. */
+static int take_numbered(struct moved *moved, const struct bpk_merge_print *print, bool proven,
 			 struct bpk_err *err)
 {
 	struct bpk_merge_table *table = moved->table;
 	uint64_t n = print->number, at;
 
 	if (n >= table->count || !bpk_merge_is_lost(table, n) ||
-	    !bpk_merge_fits(table, n, print->size) || is_ambiguous(moved, print))
+	    !bpk_merge_fits(table, n, print->size) || (!proven && is_ambiguous(moved, print)))
 		return 0;
 	at = bpk_merge_table_place(table, n, print->size);
 	if (at == BPK_UNKNOWN)
@@ -259,10 +267,37 @@ static int take_sure(struct moved *moved, struct bpk_err *err)
 	if (rc == 0)
 		qsort(sorted, list->count, sizeof *sorted, compare_numbers);
 	for (size_t i = 0; rc == 0 && i < list->count; i++)
-		rc = take_numbered(moved, sorted[i], err);
+		rc = take_numbered(moved, sorted[i], false, err);
 	for (size_t i = list->count; rc == 0 && i-- > 0;)
-		rc = take_numbered(moved, sorted[i], err);
+		rc = take_numbered(moved, sorted[i], false, err);
 	free(sorted);
+	return rc;
+}
+
+/* Take the chunks of a copy that digests prove, recorded for each number, wherever they lie. */
+static int take_proven(struct moved *moved, struct bpk_err *err)
+{
+	struct bpk_merge_table *table = moved->table;
+	struct bpk_merge_file *file = &moved->merge->files[0];
+	struct bpk_salvage found = { 0 };
+	int rc = table->nlost > 0 ? search_copy(moved->merge, moved->copy, &found, err) : 0;
+
+	for (size_t i = 0; rc == 0 && i < found.count && found.numbered; i++) {
+		const struct bpk_saved *saved = &found.all[i];
+		struct bpk_merge_run run = bpk_merge_run_of(&found, saved, moved->copy);
+		struct bpk_merge_print print = { .number = saved->number,
+						 .offset = run.offset,
+						 .size = run.size };
+
+		if (!saved->intact || saved->special != BPK_SPECIAL_NONE ||
+		    saved->number >= table->count || !ends_in(file, moved->copy, &run))
+			continue;
+		rc = hash_run(moved->merge, file, &run, err);
+		print.hash = run.hash;
+		if (rc == 0)
+			rc = take_numbered(moved, &print, true, err);
+	}
+	bpk_salvage_clear(&found);
 	return rc;
 }
 
@@ -278,7 +313,8 @@ static int take_moved(struct bpk_merge *m, struct bpk_merge_table *table, bool s
 		    (file->trust[c] != BPK_MERGE_LOOSE && is_still(m, c)))
 			continue;
 		if ((file->trust[c] == BPK_MERGE_SURE && take_sure(&moved, err) != 0) ||
-		    (!sure && bpk_merge_place_loose(m, c, table, lay, &moved, err) != 0))
+		    (!sure && (take_proven(&moved, err) != 0 ||
+			       bpk_merge_place_loose(m, c, table, lay, &moved, err) != 0)))
 			return -1;
 	}
 	return 0;
@@ -362,6 +398,17 @@ static int note_moved(struct bpk_merge *m, struct bpk_err *err)
 	return 0;
 }
 
+/* True if the chunk of this number is the same. */
+static bool has_number(const struct bpk_merge_prints *list, const struct bpk_merge_run *run)
+{
+	const struct bpk_merge_print *print = bpk_merge_find_print(list, run->hash);
+
+	for (; print != NULL && print >= list->all && print->hash == run->hash; print--)
+		if (print->number == run->number)
+			return true;
+	return false;
+}
+
 /* Count the chunks without digests that no two copies agree in. */
 static void count_bare(struct bpk_merge *m)
 {
@@ -375,7 +422,7 @@ static void count_bare(struct bpk_merge *m)
 
 			for (size_t c = 0; m->names == NULL && c < m->ncopies; c++)
 				votes += !is_still(m, c) && file->trust[c] == BPK_MERGE_SURE &&
-					 bpk_merge_find_print(&m->prints[c], run->hash) != NULL;
+					 has_number(&m->prints[c], run);
 			m->nbare += run->disputed || votes < 2;
 		}
 	}

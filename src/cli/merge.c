@@ -128,7 +128,9 @@ static int compare_ident(const struct bpk_salvage_job *job, bool *proven, struct
 	struct bpk_input fresh = { .path = job->in.path, .format = job->format };
 	int rc;
 
-	*proven = info->metadata.given && bpk_ident_is_named(info->metadata.text);
+	/* of several archives it is that of the first */
+	*proven = info->members <= 1 && info->metadata.given &&
+		  bpk_ident_is_named(info->metadata.text);
 	if (!*proven)
 		return 0;
 	shared.as_stored = shared.audits = false;
@@ -149,8 +151,7 @@ static int fail_bare(const struct bpk_salvage_job *job, struct bpk_err *err)
 		 "%" PRIu64 " of %" PRIu64
 		 " chunks stand on no checksum: copies differ in them, or "
 		 "one copy alone has them",
-		 bpk_merge_bare(job->merge),
-		 job->is_whole ? job->in.info->chunks.count : job->found.nchunks);
+		 bpk_merge_bare(job->merge), job->in.info->chunks.count);
 	return bpk_input_subject(&job->in, err);
 }
 
@@ -159,30 +160,6 @@ static bool has_digests(const struct bpk_info *info)
 {
 	return info->seal.sealed ||
 	       (info->chunks.checksum != NULL && info->chunks.checksum->size > 0);
-}
-
-/* Every byte of the union is accounted for, and every chunk is intact. */
-static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
-{
-	const char *doubt = bpk_merge_doubt(job->merge);
-	bool proven;
-
-	job->is_whole = true;
-	if (compare_ident(job, &proven, err) != 0)
-		return -1;
-	proven = proven || has_digests(job->in.info);
-	if (applies && bpk_salvage_save(job, err) != 0)
-		return -1;
-	print_whole(job, applies);
-	if (doubt != NULL)
-		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
-	if (bpk_merge_bare(job->merge) > 0 && !proven)
-		return fail_bare(job, err);
-	if (!applies && bpk_merge_changes(job->merge))
-		return fail_copy(&job->in, err, BPK_REPAIRABLE,
-				 "is damaged, but the copies together have all of it; -o OUT "
-				 "writes that");
-	return 0;
 }
 
 /* Turn to the place that has become another one. */
@@ -200,17 +177,49 @@ static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 		       : bpk_fail_as(err, &why);
 }
 
-/* The union is not whole: save its chunks, or those of a copy that has all of them by itself. */
+/* The union is not whole: save its chunks, or those of a copy that gives more by itself. */
 static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	bool changed;
 
 	if (bpk_merge_fall_back(job->merge, &changed, err) != 0 ||
-	    (changed && start_again(job, err) != 0) || bpk_salvage_run(job, applies, err) != 0)
+	    (changed && start_again(job, err) != 0))
 		return -1;
-	return job->found.proven || job->proves_ident || bpk_merge_bare(job->merge) == 0
-		       ? 0
-		       : fail_bare(job, err);
+	return bpk_salvage_run(job, applies, err);
+}
+
+/* Its chunks are not those of the identity: with --fill they are saved without it. */
+static int save_less(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	*err = (struct bpk_err){ 0 };
+	job->is_whole = false;
+	return save_chunks(job, applies, err);
+}
+
+/* Every byte of the union is accounted for, and every chunk is intact. */
+static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	const char *doubt = bpk_merge_doubt(job->merge);
+	bool proven;
+
+	job->is_whole = true;
+	if (compare_ident(job, &proven, err) != 0)
+		return err->kind == BPK_CORRUPT && job->fill != BPK_FILL_NONE
+			       ? save_less(job, applies, err)
+			       : -1;
+	proven = proven || has_digests(job->in.info);
+	if (applies && bpk_salvage_save(job, err) != 0)
+		return -1;
+	print_whole(job, applies);
+	if (doubt != NULL)
+		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
+	if (bpk_merge_bare(job->merge) > 0 && !proven)
+		return fail_bare(job, err);
+	if (!applies && bpk_merge_changes(job->merge))
+		return fail_copy(&job->in, err, BPK_REPAIRABLE,
+				 "is damaged, but the copies together have all of it; -o OUT "
+				 "writes that");
+	return 0;
 }
 
 static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)

@@ -306,6 +306,22 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_salvage_doubt(found, line, err);
 }
 
+/* Without checksums a chunk that unpacks may have other bytes, unless a seal or the identity, which
+ * were tested, or the raw data tell. The loss of digests is told by the format. */
+static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	static const char unnoticed[] = "may go unnoticed";
+	struct bpk_salvage *found = &job->found;
+
+	if (found->proven || job->proves_ident || job->from != NULL ||
+	    (found->sealed && job->lost == 0 && found->counted) ||
+	    (found->doubt.size > 0 &&
+	     memmem(found->doubt.data, found->doubt.size, unnoticed, sizeof unnoticed - 1) != NULL))
+		return 0;
+	return bpk_salvage_doubt(
+		found, "they stand on no checksum, and changed bytes may go unnoticed", err);
+}
+
 /* ---- the verdict ---- */
 
 /* The doubts behind a semicolon, or nothing. */
@@ -420,7 +436,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return bpk_input_subject(&job->in, err);
 	count_chunks(job);
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
-	    settle_order(job, err) != 0)
+	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	make_map(job);
 	if (job->lost == job->found.nchunks) {

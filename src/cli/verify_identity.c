@@ -212,10 +212,8 @@ int bpk_verify_fresh(const struct bpk_shared *shared, struct bpk_input *fresh, s
 {
 	const struct bpk_verify_args args = { .shared = *shared };
 	struct bpk_ident_ranges differing = { 0 };
-	int rc = 0;
+	int rc = compare_fresh(&args, fresh, &differing, err);
 
-	if (find_reason(&args, fresh) == NULL)
-		rc = compare_fresh(&args, fresh, &differing, err);
 	if (rc == 0 && differing.count > 0) {
 		fail_range(&differing, 0, fresh, err);
 		rc = -1;

@@ -231,14 +231,18 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 	uint64_t one = average(salvage), number = 0, end = start;
 	const struct bpk_saved *last;
 
+	salvage->gapless = true;
 	for (size_t i = 0; i < salvage->count; i++) {
 		struct bpk_saved *found = &salvage->all[i];
 
-		if (end != BPK_UNKNOWN && end < found->offset)
+		if (end != BPK_UNKNOWN && end < found->offset) {
 			number += estimate(found->offset - end, one);
+			salvage->gapless = false;
+		}
 		found->number = number++;
 		end = end_of(salvage, i);
 	}
+	salvage->gapless = salvage->gapless && end == size;
 	salvage->counted = false;
 	salvage->nchunks = number;
 	if (salvage->count == 0)
@@ -263,7 +267,7 @@ void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint
 	if (!salvage->uneven && last->raw_size < salvage->chunk_size)
 		last->number = nchunks - 1;
 	salvage->nchunks = nchunks;
-	salvage->counted = nchunks == count;
+	salvage->counted = nchunks == count && salvage->gapless;
 }
 
 void bpk_salvage_trust_last(struct bpk_salvage *salvage)

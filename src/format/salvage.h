@@ -47,6 +47,7 @@ struct bpk_salvage {
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
 	bool proven;         /* chunks were tested by digests, and not unpacked alone */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
+	bool gapless;        /* each byte of the file from the first chunk on belongs to a chunk */
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
@@ -114,13 +115,14 @@ void bpk_salvage_drop_others(struct bpk_salvage *salvage, uint64_t size);
 void bpk_salvage_keep_size(struct bpk_salvage *salvage);
 
 /* Number the chunks of a file, which lie between start and size, by the gaps between them, and set
- * nchunks and last_size. If start is unknown, chunks before the first cannot be told from the
- * archive's other parts. */
+ * nchunks, last_size and gapless. If start is unknown, chunks before the first cannot be told from
+ * the archive's other parts. */
 void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uint64_t size);
 
 /* The archive is known to have nchunks, no less than the list, the last of last_size bytes or of an
  * unknown size: numbers that the gaps make too large fit, and a short chunk is the last, a full one
- * not if that is short. */
+ * not if that is short. They are certain if there are as many chunks, without gaps: in a gap one
+ * may be lost, and another one was copied. */
 void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint64_t last_size);
 
 /* The last chunk, if it is intact, tells its size, whatever was recorded, and a short one the

@@ -43,13 +43,16 @@ int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t 
 	size_t got;
 
 	if (at < scan->window_at || at + size > scan->window_at + scan->window.size) {
-		scan->window_at = at;
+		/* some searches go backwards */
+		bool back = at < scan->window_at && scan->window.size > 0;
+
+		scan->window_at = !back ? at : at + size > WINDOW ? at + size - WINDOW : 0;
 		if (bpk_buf_resize(&scan->window, WINDOW, err) != 0 ||
-		    bpk_source_read_at(scan->source, at, bpk_span(scan->window.data, WINDOW), &got,
-				       err) != 0)
+		    bpk_source_read_at(scan->source, scan->window_at,
+				       bpk_span(scan->window.data, WINDOW), &got, err) != 0)
 			return -1;
 		scan->window.size = got;
-		if (got < size)
+		if (got < size || at - scan->window_at > got - size)
 			return bpk_fail(err, BPK_FAILED, "has become shorter");
 	}
 	*bytes = scan->window.data + (at - scan->window_at);
@@ -99,8 +102,15 @@ int bpk_scan_bring(struct bpk_scan *scan, uint64_t at, uint64_t size, size_t mor
 		return bpk_fail(err, BPK_LIMIT,
 				"holds too many false chunk headers to find the true ones");
 	scan->budget -= all;
-	if (bpk_buf_resize(&scan->chunk, all, err) != 0 ||
-	    bpk_source_read_at(scan->source, at, bpk_span(scan->chunk.data, all), &got, err) != 0)
+	if (bpk_buf_resize(&scan->chunk, all, err) != 0)
+		return -1;
+	/* those that are seen are not read again */
+	if (all > 0 && at >= scan->window_at && at - scan->window_at <= scan->window.size &&
+	    all <= scan->window.size - (at - scan->window_at)) {
+		memcpy(scan->chunk.data, scan->window.data + (at - scan->window_at), all);
+		return 0;
+	}
+	if (bpk_source_read_at(scan->source, at, bpk_span(scan->chunk.data, all), &got, err) != 0)
 		return -1;
 	return got == all ? 0 : bpk_fail(err, BPK_FAILED, "has become shorter");
 }

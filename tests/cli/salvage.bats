@@ -269,6 +269,65 @@ rounds() {
     says '1 of 15 chunks are lost; --fill'
 }
 
+@test "a chunk that was copied does not stand for the lost one beside it: bytes are left over" {
+    need_python
+    data noise 50000 A
+    local kind
+    for kind in "" --no-offsets; do
+        bpk pack -f -q -0 -z 7000 --checksum sha256 $kind -o c.blp A
+        # chunk 3 is there twice, and chunk 4 has lost 16 bytes
+        "$python" - <<'END'
+d = open("c.blp", "rb").read()
+start = len(d) - 7 * (7000 + 16 + 32) - (1000 + 16 + 32)
+a, b = (start + n * (7000 + 16 + 32) for n in (3, 4))
+open("c.blp", "wb").write(d[:b] + d[a : b + 2000] + d[b + 2016 :])
+END
+        ends 2 bpk repair --apply --fill zero -f -o new.blp c.blp
+        ends 2 bpk repair c.blp
+    done
+}
+
+@test "a chunk size that no chunk of a frame has costs none of them" {
+    need_python
+    data noise 62993 A
+    bpk pack -q -F b2frame -0 -z 7000 --checksum none -o x.b2frame A
+    "$python" - <<'END'
+d = bytearray(open("x.b2frame", "rb").read())
+d[61] ^= 4  # of the chunk size; and bytes come into chunk 4
+d[30000:30000] = b"hello"
+open("x.b2frame", "wb").write(d)
+END
+    ends 2 bpk repair --apply --fill zero -o new.b2frame x.b2frame
+    says 'the header is lost'
+    bpk cat new.b2frame | head -c 28000 | cmp - <(head -c 28000 A)
+    bpk cat new.b2frame | tail -c +35001 | cmp - <(tail -c +35001 A)
+}
+
+@test "a damaged archive without checksums is never called whole, unless a seal or an identity proves it" {
+    data noise 50000 A
+    local suffix kind
+    for suffix in blp b2frame b2s blpd; do
+        for kind in "" --seal --identity; do
+            rm -rf x.$suffix new.$suffix
+            bpk pack -q -0 -z 7000 --checksum none $kind -o x.$suffix A
+            case $suffix in
+            blp) printf x | dd of=x.blp bs=1 seek=12 conv=notrunc status=none ;;
+            b2frame) printf x | dd of=x.b2frame bs=1 seek=40 conv=notrunc status=none ;;
+            b2s) printf x >>x.b2s/00000003.chunk ;;
+            blpd) printf x | dd of="$(echo x.blpd/data/__1__.bin)" bs=1 seek=12 conv=notrunc status=none ;;
+            esac
+            ends 2 bpk verify x.$suffix
+            status=0
+            bpk repair --apply -o new.$suffix x.$suffix >"$out" 2>"$err" || status=$?
+            bpk cat new.$suffix | cmp - A
+            if [ -z "$kind" ]; then
+                [ $status -eq 2 ] || die "$suffix: status $status"
+                [ $suffix != blp ] || says 'intact; they stand on no checksum, and changed bytes may go unnoticed$'
+            fi
+        done
+    done
+}
+
 @test "the map and the archive do not share standard output" {
     data field-f64 200000 A
     bpk pack -q -z 16K -o A.blp A

@@ -41,18 +41,20 @@ static int bring(struct search *s, uint64_t at, const struct bpk_chunk_header *h
 	return bpk_scan_bring(&s->scan, at, header->packed_size, BPK_DIGEST_MAX, err);
 }
 
+/* No line is made of the many that do not match. */
 static int fits(const struct search *s, const struct bpk_chunk_header *header,
 		const struct bpk_checksum *checksum, bool *is, struct bpk_err *err)
 {
 	const uint8_t *chunk = s->scan.chunk.data;
-	struct bpk_err why = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
 
 	*is = s->scan.chunk.size - header->packed_size >= checksum->size;
 	if (!*is)
 		return 0;
-	return bpk_err_settle(bpk_checksum_check(checksum, bpk_view(chunk, header->packed_size),
-						 chunk + header->packed_size, &why),
-			      &why, is, err);
+	if (bpk_checksum_compute(checksum, bpk_view(chunk, header->packed_size), digest, err) != 0)
+		return -1;
+	*is = memcmp(chunk + header->packed_size, digest, checksum->size) == 0;
+	return 0;
 }
 
 /* ---- One chunk ---- */
@@ -102,18 +104,23 @@ static int test_place(struct search *s, uint64_t at, bool follows,
 
 /* ---- The kind of digest ---- */
 
-/* The first kind with several matches. Files of any header say it by their chunks. */
+/* The first kind with several matches. Files of any header say it by their chunks. A chunk with
+ * another one right behind it has no digest. */
 static int find_checksum(struct search *s, struct bpk_err *err)
 {
 	unsigned votes[16] = { 0 }, most = 0;
-	struct bpk_chunk_header header;
-	bool is;
+	struct bpk_chunk_header header, next;
+	bool is, follows;
 
 	s->checksum = &bpk_checksums[0];
 	for (uint64_t at = 0; at < s->scan.size && most < VOTES; at++) {
 		if (look(s, at, &header, &is, err) != 0)
 			return -1;
 		if (!is)
+			continue;
+		if (look(s, at + header.packed_size, &next, &follows, err) != 0)
+			return -1;
+		if (follows)
 			continue;
 		if (bring(s, at, &header, err) != 0)
 			return -1;
@@ -322,10 +329,10 @@ static bool agrees(const struct bpk_bloscpack_header *header, const struct searc
 	       header->last_chunk_size <= header->chunk_size;
 }
 
-/* Find the entries, which name their own end as the place of the first chunk, behind metadata of
- * any size. */
+/* Find the entries, which name their own end as the place of the first chunk, *start, behind
+ * metadata of any size. */
 static int find_entries(struct search *s, const struct bpk_bloscpack_header *header,
-			struct bpk_salvage *salvage, struct bpk_err *err)
+			uint64_t *start, struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	enum { TRIES = 4 };
 	uint64_t first = salvage->all[0].offset, at = header->size, size;
@@ -340,7 +347,8 @@ static int find_entries(struct search *s, const struct bpk_bloscpack_header *hea
 			return -1;
 		if (bpk_get_le64(entry) != at + size)
 			continue;
-		tries++;
+		if (tries++ == 0)
+			*start = at + size;
 		if (number_by_offsets(s, at, header->nchunks, salvage, &salvage->counted, err) != 0)
 			return -1;
 	}
@@ -379,49 +387,83 @@ static int number_behind(struct search *s, const struct bpk_bloscpack_left *left
 	    n <= (left->start - end) / BPK_BLOSCPACK_ENTRY_SIZE &&
 	    number_by_offsets(s, end, n, salvage, &salvage->counted, err) != 0)
 		return -1;
-	if (salvage->counted)
-		return 0;
-	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
-	bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
+	if (!salvage->counted)
+		bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
 	return 0;
 }
 
-/* Without entries that fit, the count alone numbers the chunks if they are all there. */
+/* Where the file's own header says that the first chunk begins; unknown: the size of the metadata
+ * is lost. */
+static uint64_t first_of(const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	uint64_t start = left->metadata.good ? left->metadata.end : header->size, size;
+
+	if (header->has_metadata && !left->metadata.good)
+		return BPK_UNKNOWN;
+	return bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) &&
+			       bpk_add_u64(start, size, &start)
+		       ? start
+		       : BPK_UNKNOWN;
+}
+
+/* The same with the file's own header, whose count is used if an entry confirms the place of the
+ * first chunk that follows from it. */
+static int number_own(struct search *s, struct bpk_bloscpack_left *left,
+		      struct bpk_salvage *salvage, bool *known, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+
+	left->start = BPK_UNKNOWN;
+	if (find_entries(s, header, &left->start, salvage, err) != 0)
+		return -1;
+	*known = salvage->counted || left->start != BPK_UNKNOWN;
+	if (salvage->counted)
+		return 0;
+	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	if (*known)
+		bpk_salvage_fit_numbers(salvage, header->nchunks, header->last_chunk_size);
+	return 0;
+}
+
+/* Without entries that fit, the count alone numbers the chunks if they are all there, and no other
+ * bytes: a chunk that was copied would stand for one that is lost. */
 static int number_by_header(struct search *s, const struct bpk_bloscpack_header *header,
-			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
 			    struct bpk_err *err)
 {
-	bool own = header == &left->header;
+	bool own = header == &left->header, known = true;
 
-	salvage->counted = salvage->count == header->nchunks && fits_last(header, salvage);
+	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
+	salvage->counted =
+		salvage->count == header->nchunks && salvage->gapless && fits_last(header, salvage);
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
-	if (!salvage->counted && (own ? find_entries(s, header, salvage, err)
+	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
 				      : number_behind(s, left, header, salvage, err)) != 0)
 		return -1;
-	if (!salvage->counted && own) {
-		bpk_salvage_number_by_gaps(salvage, BPK_UNKNOWN, s->scan.size);
+	if (!known)
 		return 0;
-	}
 	salvage->nchunks = header->nchunks;
 	salvage->last_size = header->last_chunk_size;
 	return 0;
 }
 
-static int number(struct search *s, const struct bpk_bloscpack_left *left,
-		  struct bpk_salvage *salvage, struct bpk_err *err)
+static int number(struct search *s, struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+		  struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *header = &left->header;
 	struct bpk_bloscpack_header by_array;
 	bool known = left->has_header && agrees(header, s, salvage);
 
-	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
 	if ((!known || !fits_last(header, salvage)) &&
 	    count_by_array(left, s, salvage, &by_array)) {
 		header = &by_array;
 		known = true;
 	}
-	if (known && number_by_header(s, header, left, salvage, err) != 0)
+	if (!known)
+		bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	else if (number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
 	bpk_salvage_trust_last(salvage);
 	if (!salvage->counted)

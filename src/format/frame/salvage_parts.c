@@ -248,6 +248,24 @@ static void compare_counts(struct bpk_frame_left *left)
 		       left->header.chunk_size > 0;
 }
 
+/* Leave a header out that no digest proves if no chunk has its size: it is damaged. */
+static void test_header(struct bpk_frame_left *left, const struct bpk_salvage *found)
+{
+	size_t usual = 0;
+
+	if (!left->has_fields || left->header.chunk_size <= 0 || left->digests.checksum != NULL)
+		return;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct bpk_saved *chunk = &found->all[i];
+
+		if (chunk->intact && chunk->raw_size == (uint64_t)left->header.chunk_size)
+			return;
+		usual += chunk->intact && chunk->raw_size == found->chunk_size;
+	}
+	if (usual > 1)
+		left->has_header = left->has_fields = false;
+}
+
 int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 			struct bpk_salvage *found, struct bpk_err *err)
 {
@@ -259,8 +277,10 @@ int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 	drop_run(found, left->trailer);
 	drop_old_trailer(left, found);
 	if (bpk_salvage_find_chunk_size(found, err) != 0 ||
-	    bpk_frame_left_find_header(scan, left, first, err) != 0 ||
-	    bpk_frame_left_find_index(scan, left, found, err) != 0)
+	    bpk_frame_left_find_header(scan, left, first, err) != 0)
+		return -1;
+	test_header(left, found);
+	if (bpk_frame_left_find_index(scan, left, found, err) != 0)
 		return -1;
 	if (left->index.end > 0) /* behind it are layers, of a trailer that is damaged */
 		drop_run(found, (struct bpk_frame_run){ left->index.start, UINT64_MAX });
