@@ -401,10 +401,11 @@ static int note_moved(struct bpk_merge *m, struct bpk_err *err)
 /* True if the chunk of this number is the same. */
 static bool has_number(const struct bpk_merge_prints *list, const struct bpk_merge_run *run)
 {
-	const struct bpk_merge_print *print = bpk_merge_find_print(list, run->hash);
+	const struct bpk_merge_print *last = bpk_merge_find_print(list, run->hash);
+	size_t left = last != NULL ? (size_t)(last - list->all) + 1 : 0;
 
-	for (; print != NULL && print >= list->all && print->hash == run->hash; print--)
-		if (print->number == run->number)
+	while (left-- > 0 && list->all[left].hash == run->hash)
+		if (list->all[left].number == run->number)
 			return true;
 	return false;
 }

@@ -126,6 +126,18 @@ void bpk_verify_anchors_clear(struct bpk_verify_anchors *anchors);
 /* Read a list of lines, the last of which ends with a newline; the line of a failure names it. */
 int bpk_verify_read_list(const char *path, struct bpk_buf *text, struct bpk_err *err);
 
+/* The lines of such a list. Valid with the text alone set. */
+struct bpk_verify_lines {
+	struct bpk_buf *text;
+	size_t at;       /* of the next one */
+	size_t size;     /* of the last one, without its newline */
+	uint64_t number; /* of the last one, from 1 */
+};
+
+/* The next line, ended by a NUL in the text; NULL behind the last. Empty ones and comments are
+ * passed over, as sha256sum does. */
+char *bpk_verify_next_line(struct bpk_verify_lines *lines);
+
 /* Report the files that the manifest names and that are missing; the text changes. */
 void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text);
 

@@ -69,14 +69,12 @@ static int settle(struct bpk_verify_anchors *anchors, struct bpk_err *err)
 
 static int read_lines(struct bpk_verify_anchors *anchors, struct bpk_err *err)
 {
-	struct bpk_verify_anchor anchor = { .line = 1 };
-	char *line = (char *)anchors->text.data, *all_end = line + anchors->text.size, *end;
+	struct bpk_verify_lines lines = { .text = &anchors->text };
+	struct bpk_verify_anchor anchor;
+	char *line;
 
-	for (; line < all_end; line = end + 1, anchor.line++) {
-		end = memchr(line, '\n', (size_t)(all_end - line));
-		*end = '\0';
-		if (*line == '\0' || *line == '#')
-			continue;
+	while ((line = bpk_verify_next_line(&lines)) != NULL) {
+		anchor.line = lines.number;
 		if (!parse(line, &anchor))
 			return bpk_fail(err, BPK_FAILED,
 					"line %" PRIu64 " is none of bpk verify --print-root",

@@ -100,24 +100,12 @@ void bpk_verify_report_missing(const struct bpk_verify_args *args, const char *p
 	bpk_record_settle(shared, path);
 }
 
-/* Take the next name; false behind the last. Comments are passed over, as sha256sum does. */
-static bool next_name(struct bpk_buf *text, size_t *at, const char **name)
+/* The name of a line, alone or behind a digest. */
+static const char *name_of(char *line, size_t size)
 {
-	while (*at < text->size) {
-		char *line = (char *)text->data + *at;
-		char *end = memchr(line, '\n', text->size - *at);
-		struct bpk_sum_entry entry;
+	struct bpk_sum_entry entry;
 
-		*at += (size_t)(end - line) + 1;
-		*end = '\0';
-		if (*line == '\0' || *line == '#')
-			continue;
-		if (!bpk_sum_parse(line, (size_t)(end - line), &entry))
-			entry.name = line;
-		*name = entry.name;
-		return true;
-	}
-	return false;
+	return bpk_sum_parse(line, size, &entry) ? entry.name : line;
 }
 
 int bpk_verify_read_list(const char *path, struct bpk_buf *text, struct bpk_err *err)
@@ -125,17 +113,37 @@ int bpk_verify_read_list(const char *path, struct bpk_buf *text, struct bpk_err 
 	return read_all(path, text, err) == 0 ? 0 : bpk_err_subject(err, "%s", path);
 }
 
+char *bpk_verify_next_line(struct bpk_verify_lines *lines)
+{
+	while (lines->at < lines->text->size) {
+		char *line = (char *)lines->text->data + lines->at;
+		char *end = memchr(line, '\n', lines->text->size - lines->at);
+
+		lines->size = (size_t)(end - line);
+		lines->at += lines->size + 1;
+		lines->number++;
+		*end = '\0';
+		if (*line != '\0' && *line != '#')
+			return line;
+	}
+	return NULL;
+}
+
 void bpk_verify_manifest(const struct bpk_verify_args *args, struct bpk_buf *text)
 {
 	uint64_t nmissing = 0, nnames = 0;
 	struct bpk_err err = { 0 };
 	char why[sizeof err.text];
+	struct bpk_verify_lines lines = { .text = text };
 	const char *name;
+	char *line;
 
 	snprintf(why, sizeof why, "%s names it", args->manifest);
-	for (size_t at = 0; next_name(text, &at, &name); nnames++)
+	for (; (line = bpk_verify_next_line(&lines)) != NULL; nnames++) {
+		name = name_of(line, lines.size);
 		if (!is_kept(name))
 			bpk_verify_report_missing(args, name, why, &nmissing);
+	}
 	if (nmissing > 20 && !args->shared.json)
 		bpk_note(args->manifest, "%" PRIu64 " of its files are missing", nmissing);
 	if (nnames > 0)

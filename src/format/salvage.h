@@ -49,6 +49,7 @@ struct bpk_salvage {
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool gapless;        /* each byte of the file from the first chunk on belongs to a chunk */
 	bool sealed;         /* traces of a seal over the whole archive were found */
+	bool unnoticed;      /* the doubt says that changed bytes may go unnoticed */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
 	/* If not counted: in words, why numbers are not certain; or NULL. */

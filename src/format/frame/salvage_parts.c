@@ -337,14 +337,16 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 		      struct bpk_err *err)
 {
 	bool by_other = checksum_of(left)->size == 0;
+	bool lacks_trailer = left->trailer.end == 0 && !(by_other && !left->header.has_layers);
 
+	salvage->unnoticed = lacks_trailer || left->bad_layers;
 	salvage->sealed = left->has_header &&
 			  bpk_frame_layers_find(&left->header.fixed, BPK_FRAME_SEAL) != NULL;
 	if (!left->has_header &&
 	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
 			      err) != 0)
 		return -1;
-	if (left->trailer.end == 0 && !(by_other && !left->header.has_layers) &&
+	if (lacks_trailer &&
 	    bpk_salvage_doubt(
 		    salvage,
 		    "the trailer is lost, and with it metadata, and the checksums without "
