@@ -1,5 +1,5 @@
-/* Finds the chunks of a damaged archive, shows them, and has a new archive made of them. Called by
- * repair.c. */
+/* Finds the chunks of a damaged archive, and has them shown and a new archive made of them. Called
+ * by repair.c and merge.c. */
 #include "cli/salvage.h"
 
 #include <inttypes.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "cli/heal.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/verify.h"
@@ -109,129 +108,7 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 	return damage->kind == BPK_CORRUPT || damage->kind == BPK_UNSUPPORTED ? DAMAGED : UNREAD;
 }
 
-/* ---- the map ---- */
-
-/* Neighbours of one fate. */
-struct run {
-	uint64_t first, end;
-	enum fate { LOST, GUESSED, INTACT } fate;
-};
-
-typedef void run_fn(const struct bpk_salvage_job *job, const struct run *run, void *arg);
-
-/* The raw bytes of a run; false: an array's are not in the order of its chunks, or sizes before
- * them are unknown, and *start or *stop is BPK_UNKNOWN. */
-static bool find_range(const struct bpk_salvage_job *job, const struct run *run, uint64_t *start,
-		       uint64_t *stop)
-{
-	const struct bpk_info *info = job->in.info;
-
-	if (job->is_whole) {
-		*start = 0;
-		*stop = info->raw_size;
-		return info->array.chunk_shape == NULL || info->array.type == NULL ||
-		       info->array.type->ndimensions <= 1;
-	}
-	*start = bpk_salvage_start(job, run->first);
-	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
-					       : bpk_salvage_start(job, run->end);
-	return !job->found.shaped && *start != BPK_UNKNOWN && *stop != BPK_UNKNOWN;
-}
-
-static void show(const struct bpk_salvage_job *job, const struct run *run, void *arg)
-{
-	const char *const fates[] = {
-		[LOST] = "lost",
-		[GUESSED] = "guessed",
-		[INTACT] = job->found.disordered ? "intact, but not certain" : "intact",
-	};
-	uint64_t start, stop;
-	bool has_range = find_range(job, run, &start, &stop);
-
-	(void)arg;
-	printf("%s: %s %" PRIu64 ":%" PRIu64 " are %s%s\n", bpk_input_name(job->in.path),
-	       has_range ? "raw bytes" : "chunks", has_range ? start : run->first,
-	       has_range ? stop : run->end, fates[run->fate],
-	       start == BPK_UNKNOWN || stop == BPK_UNKNOWN ? ", at unknown raw bytes" : "");
-}
-
-/* arg: the fate of a list. */
-static void record(const struct bpk_salvage_job *job, const struct run *run, void *arg)
-{
-	uint64_t start, stop;
-	bool has_range = find_range(job, run, &start, &stop);
-
-	if (run->fate != *(const enum fate *)arg)
-		return;
-	bpk_record_item_begin();
-	bpk_record_u64("chunk", run->first);
-	bpk_record_u64("nchunks", run->end - run->first);
-	bpk_record_u64("start", has_range ? start : BPK_UNKNOWN);
-	bpk_record_u64("end", has_range ? stop : BPK_UNKNOWN);
-	bpk_record_item_end();
-}
-
-static void add_run(const struct bpk_salvage_job *job, const struct run *run, run_fn *add,
-		    void *arg)
-{
-	if (run->first < run->end)
-		add(job, run, arg);
-}
-
-/* Runs of lost chunks, guessed and intact ones, in their order. */
-static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
-{
-	const struct bpk_salvage *found = &job->found;
-	struct run run = { .fate = INTACT }; /* under way */
-
-	if (job->is_whole)
-		run.end = job->in.info->chunks.count;
-	for (size_t i = 0; i < found->count; i++) {
-		const struct bpk_saved *saved = &found->all[i];
-		enum fate fate = saved->guessed ? GUESSED : INTACT;
-
-		if (!saved->intact)
-			continue;
-		if (saved->number > run.end || fate != run.fate) {
-			add_run(job, &run, add, arg);
-			add_run(job, &(struct run){ run.end, saved->number, LOST }, add, arg);
-			run.first = saved->number;
-		}
-		run.fate = fate;
-		run.end = saved->number + 1;
-	}
-	add_run(job, &run, add, arg);
-	add_run(job, &(struct run){ run.end, found->nchunks, LOST }, add, arg);
-}
-
-void bpk_salvage_record(const struct bpk_salvage_job *job)
-{
-	static const char *const names[] = {
-		[LOST] = "lost", [GUESSED] = "restored", [INTACT] = "good"
-	};
-	const struct bpk_salvage *found = &job->found;
-
-	bpk_record_begin(job->shared->command, job->in.path);
-	bpk_record_u64("nchunks", job->is_whole ? job->in.info->chunks.count : found->nchunks);
-	bpk_record_u64("nlost", job->lost);
-	bpk_record_u64("nrestored", job->guessed);
-	bpk_record_bool("certain", job->is_whole || (found->counted && !found->disordered));
-	for (enum fate fate = LOST; fate <= INTACT; fate++) {
-		bpk_record_list_begin(names[fate]);
-		walk_runs(job, record, &fate);
-		bpk_record_list_end();
-	}
-	bpk_record_end();
-}
-
-static void make_map(const struct bpk_salvage_job *job)
-{
-	if (job->shared->json)
-		bpk_salvage_record(job);
-	else
-		walk_runs(job, show, NULL);
-	bpk_flush_results();
-}
+/* ---- the count ---- */
 
 static void count_chunks(struct bpk_salvage_job *job)
 {
@@ -435,7 +312,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	make_map(job);
+	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
 			 applies && job->merge == NULL ? "; it has no parity file" : "");

@@ -1,6 +1,6 @@
 /*
  * A damaged archive, its chunks, and the new archive that is made of them. Between salvage.c,
- * salvage_save.c and merge.c, for the main thread alone.
+ * salvage_map.c, salvage_save.c and merge.c, for the main thread alone.
  */
 #ifndef BPK_CLI_SALVAGE_JOB_H
 #define BPK_CLI_SALVAGE_JOB_H
@@ -54,7 +54,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 
 void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 
-/* Add the map to the record: that of the chunks that were found, or of the union of copies. */
+/* Print the map, or with --json record it: that of the chunks that were found, or of the union of
+ * copies. */
+void bpk_salvage_map(const struct bpk_salvage_job *job);
 void bpk_salvage_record(const struct bpk_salvage_job *job);
 
 /* Write the new archive to --output. */
