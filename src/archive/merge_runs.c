@@ -280,8 +280,10 @@ static int take_proven(struct moved *moved, struct bpk_err *err)
 	struct bpk_merge_table *table = moved->table;
 	struct bpk_merge_file *file = &moved->merge->files[0];
 	struct bpk_salvage found = { 0 };
-	int rc = table->nlost > 0 ? search_copy(moved->merge, moved->copy, &found, err) : 0;
+	int rc = 0;
 
+	if (table->nlost > 0 && moved->merge->format->salvage_numbers)
+		rc = search_copy(moved->merge, moved->copy, &found, err);
 	for (size_t i = 0; rc == 0 && i < found.count && found.numbered; i++) {
 		const struct bpk_saved *saved = &found.all[i];
 		struct bpk_merge_run run = bpk_merge_run_of(&found, saved, moved->copy);

@@ -545,6 +545,7 @@ struct bpk_format {
 	int (*salvage)(const struct bpk_place *place, struct bpk_salvage *salvage,
 		       struct bpk_err *err);
 	bool salvage_guesses; /* it obeys salvage->guesses */
+	bool salvage_numbers; /* it may set salvage->numbered */
 	/* True if name, relative to the root, is a file of such a dataset. Directories only. */
 	bool (*owns)(const char *name);
 };

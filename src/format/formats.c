@@ -100,6 +100,7 @@ static const struct bpk_format b2frame = {
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack,
 	.salvage = bpk_frame_salvage,
+	.salvage_numbers = true,
 };
 
 static const struct bpk_format b2sparse = {
@@ -116,6 +117,7 @@ static const struct bpk_format b2sparse = {
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack_sparse,
 	.salvage = bpk_frame_salvage_sparse,
+	.salvage_numbers = true,
 	.owns = bpk_frame_owns,
 };
 
