@@ -88,7 +88,7 @@ class Archive:
         (magic, options, checksum, codec, level, size, room, used,
          user) = struct.unpack("<8sBBBBIII8s", self.take(32))
         expect(magic == b"JSON\0\0\0\0", "metadata magic is %r", magic)
-        expect(options == 0 and codec < 2 and level < 10 and user == bytes(8), "metadata header")
+        expect(options == 0 and codec < 2 and level < 10, "metadata header")
         expect(checksum < len(DIGESTS) and used <= room, "metadata header")
         stored = self.take(room)
         expect(stored[used:] == bytes(room - used), "the metadata's room is not zero")
@@ -96,7 +96,9 @@ class Archive:
         expect(self.take(digest_size) == digest(stored[:used]), "metadata %s", name)
         text = zlib.decompress(stored[:used]) if codec == 1 else stored[:used]
         expect(len(text) == size, "metadata of %d bytes, not %d", len(text), size)
-        json.loads(text)
+        value = json.loads(text)
+        sealed = isinstance(value, dict) and "bpk_seal" in value
+        expect(user == (b"bpkseal1" if sealed else bytes(8)), "user bytes are %r", user)
         self.metadata = text
 
     def chunks(self):
