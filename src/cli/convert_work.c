@@ -333,7 +333,7 @@ static int check_itself(const struct bpk_convert *c, struct bpk_err *err)
 	    bpk_path_is_url(c->in.path) || stat(target, &found) != 0 ||
 	    !bpk_same_file(&found, bpk_input_stat(&c->in)))
 		return 0;
-	return bpk_side_need_whole(target, err);
+	return bpk_side_need_whole(target, NULL, err);
 }
 
 static int convert_opened(struct bpk_convert *c, struct bpk_err *err)

@@ -347,9 +347,7 @@ static int add_parity(const struct bpk_pack *pack, const char **why, struct bpk_
 		rc = bpk_protect(&shared, &in, pack->parity, false, err);
 	bpk_input_close(&in);
 	if (rc == 0)
-		*why = state == BPK_SIDE_DAMAGED
-			       ? "its archive is up to date, and its damaged parity was made anew"
-			       : "its archive is up to date and got parity";
+		*why = "its archive is up to date and got parity";
 	return rc;
 }
 

@@ -14,33 +14,44 @@ enum { DEFAULT_SHARE = 5 * BPK_PARITY_PERCENT };
 
 /* ---- the share ---- */
 
+/* Losses of an older parity file. */
+struct old {
+	bool damaged, share_lost;
+};
+
 /* The share of an older parity file stays, unless the user gives one. */
-static int share_of_old(const char *name, unsigned *share, struct bpk_err *err)
+static int share_of_old(const char *name, unsigned *share, struct old *found, struct bpk_err *err)
 {
 	struct bpk_parity *old = NULL;
 	struct bpk_err why = { 0 };
-	bool there, ours, opened;
-	int rc;
+	bool there, ours;
 
 	*share = DEFAULT_SHARE;
 	if (bpk_parity_look(name, &there, &ours, err) != 0)
 		return bpk_err_subject(err, "%s", name);
-	if (!ours)
-		return 0;
-	rc = bpk_err_settle(bpk_parity_open(name, &old, &why), &why, &opened, err);
-	if (opened)
+	if (ours && bpk_parity_open(name, &old, &why) == 0)
 		*share = bpk_parity_share(old);
+	else if (ours && why.kind == BPK_CORRUPT)
+		found->share_lost = true;
 	bpk_parity_close(old);
-	return rc;
+	if (why.kind == BPK_OK || found->share_lost)
+		return 0;
+	bpk_fail_as(err, &why);
+	return bpk_err_subject(err, "%s", name);
 }
 
 /* ---- all ---- */
 
 static void tell(const struct bpk_shared *shared, const char *path, const char *name,
-		 unsigned share, uint64_t size)
+		 unsigned share, uint64_t size, const struct old *old)
 {
 	struct stat made;
 
+	if (old->share_lost && !shared->quiet)
+		bpk_note(name, "was damaged, its share unknown: it was made anew with %g%%",
+			 (double)share / BPK_PARITY_PERCENT);
+	else if (old->damaged && !shared->quiet)
+		bpk_note(name, "was damaged, and was made anew");
 	if (shared->verbose && stat(name, &made) == 0)
 		bpk_note(path, "parity of %g%%: %" PRIu64 " bytes for %" PRIu64 " in %s",
 			 (double)share / BPK_PARITY_PERCENT, (uint64_t)made.st_size, size, name);
@@ -58,7 +69,7 @@ static int verify(const struct bpk_shared *shared, struct bpk_input *in,
 }
 
 static int write_side(const struct bpk_shared *shared, struct bpk_input *in, unsigned share,
-		      struct bpk_side_options *options, struct bpk_err *err)
+		      struct bpk_side_options *options, struct old *old, struct bpk_err *err)
 {
 	char *name = bpk_side_name(in->path, err);
 	uint64_t size;
@@ -66,11 +77,11 @@ static int write_side(const struct bpk_shared *shared, struct bpk_input *in, uns
 
 	options->share = share;
 	if (rc == 0 && share == 0)
-		rc = share_of_old(name, &options->share, err);
+		rc = share_of_old(name, &options->share, old, err);
 	if (rc == 0)
 		rc = bpk_side_make(in->path, name, options, &size, err);
 	if (rc == 0)
-		tell(shared, in->path, name, options->share, size);
+		tell(shared, in->path, name, options->share, size, old);
 	free(name);
 	return rc;
 }
@@ -78,14 +89,14 @@ static int write_side(const struct bpk_shared *shared, struct bpk_input *in, uns
 /* Bytes that no checksum covers would lose their parity, and wrong content would be kept. A
  * seal that fits proves that older parity is of another state. */
 static int refuse_damaged(const struct bpk_shared *shared, const struct bpk_input *in,
-			  struct bpk_err *err)
+			  bool *old_damaged, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];
 	struct bpk_err why;
 	int rc = bpk_verify_recorded(shared, in, false, err);
 
 	if (rc == 0 && !bpk_heal_is_proven(shared, in))
-		rc = bpk_side_need_whole(in->path, err);
+		rc = bpk_side_need_whole(in->path, old_damaged, err);
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
 		return rc;
 	why = *err;
@@ -98,6 +109,7 @@ int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned 
 {
 	struct bpk_side_options options = { .force = shared->force, .sync = !shared->no_sync };
 	struct bpk_parity_files files = { 0 };
+	struct old old = { 0 };
 	struct stat seen;
 	int rc = bpk_side_check_own(in, "parity", err);
 
@@ -108,9 +120,9 @@ int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned 
 		rc = verify(shared, in, &files, err);
 	}
 	if (rc == 0 && !trusts)
-		rc = refuse_damaged(shared, in, err);
+		rc = refuse_damaged(shared, in, &old.damaged, err);
 	if (rc == 0)
-		rc = write_side(shared, in, share, &options, err);
+		rc = write_side(shared, in, share, &options, &old, err);
 	bpk_parity_files_clear(&files);
 	return rc;
 }

@@ -16,8 +16,9 @@ static int check_directory(const struct bpk_renewal *renewal, bool only_adds, st
 {
 	enum { LARGE = 64 << 20 };
 
-	return only_adds && renewal->files.size > LARGE ? 0
-							: bpk_side_need_whole(renewal->path, err);
+	return only_adds && renewal->files.size > LARGE
+		       ? 0
+		       : bpk_side_need_whole(renewal->path, NULL, err);
 }
 
 /* Listing is work for a directory that has parity alone. If it fails, so does the change. */

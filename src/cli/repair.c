@@ -225,7 +225,7 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 	}
 	bpk_signals_start();
 	bpk_input_close(in); /* it is opened in another way */
-	if (bpk_side_need_whole(in->path, err) != 0)
+	if (bpk_side_need_whole(in->path, NULL, err) != 0)
 		return -1;
 	if (change_of(args, in->format)(in->path, &options, &result, err) != 0)
 		return bpk_input_subject(in, err);

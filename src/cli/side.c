@@ -583,24 +583,24 @@ int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct 
 }
 
 /* A parity file that cannot be used is reported when it should be renewed. */
-int bpk_side_need_whole(const char *path, struct bpk_err *err)
+int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
 	struct stat now;
-	bool there;
-	int rc = bpk_side_open(&side, path, &there, &why);
+	bool there, is_open = bpk_side_open(&side, path, &there, &why) == 0;
+	int rc = bpk_err_pass_memory(&why, err);
 
-	if (rc != 0)
-		rc = bpk_err_pass_memory(&why, err);
-	else if (there && stat(path, &now) == 0 &&
-		 (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
+	if (is_open && there && stat(path, &now) == 0 &&
+	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);
 		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
 			bpk_side_fail_damaged(&side, path, err);
 			rc = bpk_err_subject(err, "%s", path);
 		}
 	}
+	if (own_damage != NULL)
+		*own_damage = is_open && bpk_side_is_damaged(&side);
 	bpk_side_clear(&side);
 	return rc;
 }

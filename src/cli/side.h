@@ -114,7 +114,8 @@ void bpk_side_clear(struct bpk_side *side);
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
 /* Before a change of all of the archive at path: fail, as above and with its name in front, if it
- * is damaged and has parity of its state before. One read of it. */
-int bpk_side_need_whole(const char *path, struct bpk_err *err);
+ * is damaged and has parity of its state before. One read of it. own_damage, unless NULL: true if
+ * a part of the parity file itself is lost. */
+int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err);
 
 #endif

@@ -80,7 +80,7 @@ static int truncate_opened(struct bpk_edited *edited, const struct truncate_args
 	if (bpk_edited_resolve(edited, kept, unit, &raw_size, err) != 0)
 		return -1;
 	/* a segment of parity that the end is in is computed again */
-	if (raw_size < before && bpk_side_need_whole(archive->path, err) != 0)
+	if (raw_size < before && bpk_side_need_whole(archive->path, NULL, err) != 0)
 		return -1;
 	if (bpk_archive_truncate(archive, raw_size, err) != 0)
 		return -1;

@@ -23,6 +23,22 @@ packed() {
     for share in 0.01 2.5% 100%; do quietly bpk parity a.blp $share; done
 }
 
+@test "parity: an old file that is damaged is made anew, and that is said" {
+    packed a.blp 100000
+    bpk parity a.blp 20%
+    printf XXXXXXXX | dd of=a.blp.bpp bs=1 seek=3500 conv=notrunc status=none
+    ends 0 bpk parity a.blp
+    says '^bpk: a.blp.bpp: was damaged, and was made anew$'
+    bpk info --json a.blp | grep -q '"parity":"current"'
+    cp a.blp.bpp twenty
+    printf X | dd of=a.blp.bpp bs=1 seek=20 conv=notrunc status=none
+    printf X | dd of=a.blp.bpp bs=1 seek=$(($(stat -c %s a.blp.bpp) - 492)) conv=notrunc status=none
+    ends 0 bpk parity a.blp
+    says '^bpk: a.blp.bpp: was damaged, its share unknown: it was made anew with 5%$'
+    [ "$(stat -c %s a.blp.bpp)" -lt "$(stat -c %s twenty)" ]
+    quietly bpk verify --parity a.blp
+}
+
 @test "parity: every container that is a file; parity-dir.bats has the others" {
     data field-f32 700000 raw
     for name in a.blp a.b2frame a.b2nd; do
@@ -81,7 +97,7 @@ packed() {
     rm a.blp.bpp
     quietly bpk parity a.blp
     truncate -s 100 a.blp.bpp
-    quietly bpk parity a.blp
+    quietly bpk parity -q a.blp
     [ "$(stat -c %s a.blp.bpp)" -gt 1000 ]
 }
 
@@ -181,7 +197,7 @@ protected() {
         ends 3 bpk verify --heal a.blp
         same a.blp good
         refuses 3 'its parity file a.blp.bpp is damaged in [0-9]+ cells? and a copy' bpk verify a.blp
-        quietly bpk parity a.blp
+        quietly bpk parity -q a.blp
         same a.blp.bpp good.bpp
     done
 }
@@ -796,7 +812,8 @@ END
         printf XXXXXXXX | dd of="$(ls -d out/a*.bpp)" bs=1 seek=3500 conv=notrunc status=none
         ends 2 bpk verify -r --parity out
         ends 0 pack -v --parity 100
-        [ "$(grep -c ': its archive is up to date, and its damaged parity was made anew, skipped$' "$err")" -eq 1 ] || die "$(cat "$err")"
+        [ "$(grep -c 'bpp: was damaged, and was made anew$' "$err")" -eq 1 ] || die "$(cat "$err")"
+        [ "$(grep -c ': its archive is up to date and got parity, skipped$' "$err")" -eq 1 ] || die "$(cat "$err")"
         quietly bpk verify -r --parity out
         truncate -s 600 "$(ls -d out/a*.bpp)"
         quietly pack -q --parity 100

