@@ -177,6 +177,8 @@ class Sparse:
         index = not gone and b.is_whole(self.header, size)
         proven = self.has_digests and not gone and b.is_whole(self.trailer, size)
         whole = [n for n, s in enumerate(self.spans) if n not in lost and (index if s is None else True)]
+        if not proven and (gone or not b.is_whole(0, self.header)) and all(self.spans[n] is None for n in whole):
+            whole = []  # nothing has the size of special chunks
         return whole, proven, proven or index
 
     @staticmethod
