@@ -79,6 +79,9 @@ slices_agree() { # FRAME RAW
     grep -q 'no checksum protects the chunks, header, index and trailer' "$out"
     printf tail >>a.b2frame
     refuses 2 '4 bytes from offset .*, after the end of the archive, belong to no archive' bpk verify a.b2frame
+    cp a.b2frame as-it-was
+    refuses 1 'belong to no archive, and a change would destroy them; truncate -s' bpk repair --repack a.b2frame
+    same a.b2frame as-it-was
     cp -r "$tests/data/frame/good-sparse-updated" b.b2s
     echo text >b.b2s/README
     quietly bpk verify -v b.b2s

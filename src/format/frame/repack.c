@@ -152,8 +152,8 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 	result->before = result->after = bpk_source_size(source);
 	rc = open_reader(NULL, source, &reader, err);
 	if (rc == 0)
-		rc = bpk_members_refuse(&bpk_frame_members, reader, source,
-					reader->state.header.frame_size, err);
+		rc = bpk_members_refuse_tail(&bpk_frame_members, reader, source, path,
+					     reader->state.header.frame_size, err);
 	if (rc == 0 &&
 	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size)) {
 		rc = replace(edit, reader, false, err);
