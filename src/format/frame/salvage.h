@@ -104,6 +104,7 @@ struct bpk_frame_table {
 	struct bpk_saved *all;             /* left->nchunks of them */
 	struct bpk_frame_key *keys;        /* ascending; of special chunks none */
 	size_t nkeys;
+	size_t nplausible; /* without entries at the end that no archive has; by the index */
 };
 
 /* Begin a table with the special chunks, as far as the index tells them, and sort it by the index,

@@ -17,6 +17,20 @@ enum {
 
 /* ---- By places ---- */
 
+/* Leave the last entries out that lead further behind the index than all chunks could fill if they
+ * were lost. */
+static void count_plausible(struct bpk_frame_table *table, const struct bpk_salvage *found)
+{
+	uint64_t end = table->left->index.start;
+	uint64_t most = (uint64_t)found->chunk_size + BPK_CHUNK_EXTENDED_HEADER_SIZE;
+	size_t count = table->nkeys;
+
+	while (count > 0 && table->keys[count - 1].key > end &&
+	       (table->keys[count - 1].key - end) / table->nkeys > most)
+		count--;
+	table->nplausible = count;
+}
+
 /* Test the chunks where the index says they are, moved by shift bytes. */
 static int test_places(struct bpk_scan *scan, struct bpk_frame_table *table, int64_t shift,
 		       struct bpk_err *err)
@@ -66,17 +80,17 @@ static size_t count_places(const struct bpk_frame_table *table, const struct bpk
 static void find_payload(struct bpk_frame_left *left, const struct bpk_frame_table *table,
 			 const struct bpk_salvage *found)
 {
-	size_t most = 0;
+	size_t most = 0, nkeys = table->nplausible;
 
 	for (size_t t = 0; t < TRIES * TRIES * 2; t++) {
 		size_t i = t / 2 / TRIES, k = t / 2 % TRIES, count;
 		uint64_t start;
 
-		if (i >= found->count || k >= table->nkeys)
+		if (i >= found->count || k >= nkeys)
 			continue;
 		if (t % 2 == 0) {
 			i = found->count - 1 - i;
-			k = table->nkeys - 1 - k;
+			k = nkeys - 1 - k;
 		}
 		start = found->all[i].offset - table->keys[k].key;
 		count = count_places(table, found, start);
@@ -102,7 +116,7 @@ static bool fits(const struct bpk_frame_table *table, size_t k, const struct bpk
 {
 	uint64_t key = table->keys[k].key;
 
-	for (size_t i = k + 1; i < table->nkeys; i++)
+	for (size_t i = k + 1; i < table->nplausible; i++)
 		if (table->keys[i].key > key)
 			return chunk->packed_size == table->keys[i].key - key;
 	return chunk->raw_size < chunk_size ||
@@ -114,12 +128,11 @@ static size_t fill_stretch(struct bpk_frame_table *table, const struct bpk_salva
 			   const struct stretch *stretch)
 {
 	size_t k = stretch->first_key, count = 0;
+	size_t last = bpk_min_size(stretch->end_key, table->nplausible);
 
 	for (size_t i = stretch->first_chunk; i < stretch->end_chunk; i++) {
 		const struct bpk_saved *chunk = &found->all[i];
-		size_t fit = k;
-
-		size_t end = bpk_min_size(stretch->end_key, k + AHEAD);
+		size_t fit = k, end = bpk_min_size(last, k + AHEAD);
 
 		while (fit < end && !(chunk->intact && fits(table, fit, chunk, found->chunk_size)))
 			fit++;
@@ -330,6 +343,7 @@ int bpk_frame_number_by_index(struct bpk_scan *scan, struct bpk_frame_left *left
 	int64_t shift;
 	size_t filled = 0;
 
+	count_plausible(table, found);
 	if (left->payload == BPK_UNKNOWN)
 		find_payload(left, table, found);
 	*damaged = left->payload == BPK_UNKNOWN;
@@ -376,6 +390,7 @@ int bpk_frame_take_loaded(struct bpk_scan *scan, struct bpk_frame_table *table,
 	}
 	if (find_payload_chunks(scan, table->left, found, err) != 0)
 		return -1;
+	count_plausible(table, found);
 	filled = fill_stretches(table, found, 0);
 	if (is_index_damaged(table, found, 0, damaged, salvage, err) != 0)
 		return -1;
