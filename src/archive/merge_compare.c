@@ -4,12 +4,12 @@
 
 #include <inttypes.h>
 
-static int fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *what, uint64_t x,
-		      uint64_t y, struct bpk_err *err)
+int bpk_merge_fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *of, uint64_t x,
+			 uint64_t y, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
 			"%s and %s are not copies of one archive: %" PRIu64 " and %" PRIu64 " %s",
-			m->copies[a].path, m->copies[b].path, x, y, what);
+			m->copies[a].path, m->copies[b].path, x, y, of);
 }
 
 /* True if a chunk tells the size of all but the last one. */
@@ -29,9 +29,10 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted)
 		return 0;
 	if (x->nchunks != y->nchunks)
-		return fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
+		return bpk_merge_fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
 	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
-		return fail_other(m, a, b, "bytes in a chunk", x->chunk_size, y->chunk_size, err);
+		return bpk_merge_fail_other(m, a, b, "bytes in a chunk", x->chunk_size,
+					    y->chunk_size, err);
 	return 0;
 }
 

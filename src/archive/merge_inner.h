@@ -150,9 +150,20 @@ void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 
 /* ---- Copies of other archives: merge_kin.c ---- */
 
+/* A copy by itself. */
+struct bpk_merge_own {
+	bool intact;
+	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
+};
+
 /* Fails if a copy whose numbers are not certain shows no sign of being one of the same archive as
- * the others. intact: by copy. */
-int bpk_merge_check_kin(struct bpk_merge *m, const bool *intact, struct bpk_err *err);
+ * the others. states: by copy. */
+int bpk_merge_check_kin(struct bpk_merge *m, const struct bpk_merge_own *states,
+			struct bpk_err *err);
+
+/* Fail since the copies a and b have x and y of them, "chunks" for example. */
+int bpk_merge_fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *of, uint64_t x,
+			 uint64_t y, struct bpk_err *err);
 
 /* ---- Places of chunks: merge_trust.c, merge_places.c ---- */
 

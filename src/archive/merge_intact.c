@@ -27,19 +27,21 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
 struct tested {
 	const struct bpk_merge *merge;
 	size_t copy;
+	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
 };
 
 /* Fails if a chunk is not intact. The search may have found chunks to which no index leads. Chunks
  * that unpack may hold other bytes; only a digest tells. */
 static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 {
-	const struct tested *t = arg;
+	struct tested *t = arg;
 	const struct bpk_reader_ops *ops = t->merge->format->reader;
 	const struct bpk_salvage *found = &t->merge->found[t->copy];
 	const struct bpk_info *info = ops->info(reader);
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
 	int rc;
 
+	t->raw_size = info->raw_size;
 	if (bpk_salvage_intact(found) < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
 	if (info->chunks.checksum == NULL || info->chunks.checksum->size == 0)
@@ -52,14 +54,16 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-static int look(const struct bpk_merge *m, size_t copy, bool *intact, struct bpk_err *err)
+static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *state,
+		struct bpk_err *err)
 {
 	struct bpk_place place = m->copies[copy].place;
-	struct tested tested = { m, copy };
+	struct tested tested = { m, copy, BPK_UNKNOWN };
 
-	return bpk_merge_test(m, &place, test_chunks, &tested, intact, err) == 0
-		       ? 0
-		       : bpk_input_subject(&m->copies[copy], err);
+	if (bpk_merge_test(m, &place, test_chunks, &tested, &state->intact, err) != 0)
+		return bpk_input_subject(&m->copies[copy], err);
+	state->raw_size = tested.raw_size;
+	return 0;
 }
 
 static void drop_prints(struct bpk_merge *m, size_t copy)
@@ -105,17 +109,18 @@ static void drop_files(struct bpk_merge *m)
 
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 {
-	bool intact[BPK_MERGE_MOST] = { [0] = false }, any = false;
+	struct bpk_merge_own states[BPK_MERGE_MOST] = { 0 };
+	bool any = false;
 
 	for (size_t c = 0; c < m->ncopies; c++) {
-		if (look(m, c, &intact[c], err) != 0)
+		if (look(m, c, &states[c], err) != 0)
 			return -1;
-		any = any || intact[c];
+		any = any || states[c].intact;
 	}
-	if (bpk_merge_check_kin(m, intact, err) != 0)
+	if (bpk_merge_check_kin(m, states, err) != 0)
 		return -1;
 	for (size_t c = 0; any && c < m->ncopies; c++)
-		if (!intact[c])
+		if (!states[c].intact)
 			drop_copy(m, c);
 	if (any)
 		drop_files(m);

@@ -23,9 +23,10 @@ struct spot {
 
 /* The knowledge of a copy. */
 struct known {
-	bool sure;       /* the numbers of its chunks */
-	uint64_t lost;   /* chunks, if sure */
-	uint64_t *bytes; /* hashes of its intact chunks, ascending */
+	bool sure;         /* the numbers of its chunks */
+	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
+	uint64_t lost;     /* chunks, if sure */
+	uint64_t *bytes;   /* hashes of its intact chunks, ascending */
 	size_t count;
 	struct spot *spots; /* ascending by file and offset */
 	size_t nspots;
@@ -78,14 +79,16 @@ static void list_spots(struct kinship *k, size_t copy)
 	qsort(known->spots, known->nspots, sizeof *known->spots, compare_spots);
 }
 
-static int list_copy(struct kinship *k, size_t copy, bool intact, struct bpk_err *err)
+static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own *state,
+		     struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &k->merge->found[copy];
 	const struct bpk_merge_prints *prints = &k->merge->prints[copy];
 	struct known *known = &k->all[copy];
 
 	known->kin = copy;
-	known->sure = intact || bpk_merge_is_sure(found);
+	known->sure = state->intact || bpk_merge_is_sure(found);
+	known->raw_size = state->raw_size;
 	known->bytes = bpk_calloc(prints->count + 1, sizeof *known->bytes, err);
 	known->spots = bpk_calloc(found->count + 1, sizeof *known->spots, err);
 	if (known->bytes == NULL || known->spots == NULL)
@@ -280,10 +283,16 @@ static void join(struct kinship *k, size_t a, size_t b)
 			k->all[c].kin = to;
 }
 
-/* Join two copies that belong together. Those with certain numbers have been compared. */
+/* True if merge_compare.c has compared them: the search found certain numbers in both. */
+static bool are_compared(const struct bpk_merge *m, size_t a, size_t b)
+{
+	return bpk_merge_is_sure(&m->found[a]) && bpk_merge_is_sure(&m->found[b]);
+}
+
+/* Join two copies that belong together. */
 static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
 {
-	bool both = k->all[a].sure && k->all[b].sure;
+	bool both = k->all[a].sure && k->all[b].sure && are_compared(k->merge, a, b);
 	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
 	struct tally tally = { 0 };
 
@@ -291,7 +300,9 @@ static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *e
 		return -1;
 	if (!both && k->all[other].sure && contradicts(k, copy, other, &tally))
 		return fail_strange(k, copy, other, &tally, err);
-	if (both || tally.common > 0 || (k->all[other].sure && fits(k, copy, other, &tally)))
+	/* one with certain numbers has chunks that any other has, not only room for them */
+	if (both || tally.common > 0 ||
+	    (k->all[other].sure && !k->all[copy].sure && fits(k, copy, other, &tally)))
 		join(k, a, b);
 	return 0;
 }
@@ -304,6 +315,16 @@ static bool is_empty(const struct kinship *k, size_t copy)
 	return k->all[copy].count == 0 && !k->all[copy].sure;
 }
 
+/* But its header may be another one's. */
+static int compare_headers(const struct kinship *k, size_t a, size_t b, struct bpk_err *err)
+{
+	uint64_t x = k->all[a].raw_size, y = k->all[b].raw_size;
+
+	return x == BPK_UNKNOWN || y == BPK_UNKNOWN || x == y
+		       ? 0
+		       : bpk_merge_fail_other(k->merge, a, b, "raw bytes", x, y, err);
+}
+
 static int compare_all(struct kinship *k, struct bpk_err *err)
 {
 	const struct tally none = { 0 };
@@ -311,7 +332,8 @@ static int compare_all(struct kinship *k, struct bpk_err *err)
 
 	for (size_t b = 1; b < k->merge->ncopies; b++)
 		for (size_t a = 0; a < b; a++)
-			if (!is_empty(k, a) && !is_empty(k, b) && compare_pair(k, a, b, err) != 0)
+			if ((is_empty(k, a) || is_empty(k, b) ? compare_headers(k, a, b, err)
+							      : compare_pair(k, a, b, err)) != 0)
 				return -1;
 	for (size_t c = 0; c < k->merge->ncopies; c++) {
 		if (is_empty(k, c))
@@ -324,13 +346,14 @@ static int compare_all(struct kinship *k, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_merge_check_kin(struct bpk_merge *m, const bool *intact, struct bpk_err *err)
+int bpk_merge_check_kin(struct bpk_merge *m, const struct bpk_merge_own *states,
+			struct bpk_err *err)
 {
 	struct kinship k = { .merge = m };
 	int rc = bpk_merge_list_prints(m, err);
 
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
-		rc = list_copy(&k, c, intact[c], err);
+		rc = list_copy(&k, c, &states[c], err);
 	if (rc == 0)
 		rc = compare_all(&k, err);
 	for (size_t c = 0; c < m->ncopies; c++) {

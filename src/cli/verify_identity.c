@@ -169,10 +169,6 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 {
 	const char *reason;
 
-	if (!is_named(in) && args->identity) {
-		bpk_fail(err, BPK_CORRUPT, "records no identity");
-		return bpk_input_subject(in, err);
-	}
 	if (!is_named(in) || args->quick)
 		return 0;
 	reason = find_reason(args, in);

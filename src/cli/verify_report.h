@@ -21,6 +21,7 @@ struct bpk_verify_found {
 	struct bpk_ident_ranges differing;
 	enum bpk_side_state parity;
 	const char *repairable; /* the word for status 3; or NULL */
+	bool parity_alone;      /* the archive is whole, and its parity file of no use to it */
 };
 
 void bpk_verify_found_clear(struct bpk_verify_found *found, struct bpk_verify_remarks *remarks);

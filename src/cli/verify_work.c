@@ -149,13 +149,44 @@ static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
 	return bpk_input_subject(in, err);
 }
 
-/* The archive is whole: test the user's expectations of it. That they are not met is no damage,
- * which parity could restore. */
-static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
-		       struct bpk_verify_found *found, struct bpk_err *err)
+static bool records_identity(const struct bpk_input *in)
 {
-	if (compare_seal(args, in, err) != 0 ||
-	    (args->parity && demand_parity(in, found->parity, err) != 0))
+	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+}
+
+static int demand_identity(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (records_identity(in))
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "records no identity");
+	return bpk_input_subject(in, err);
+}
+
+/* Test the user's expectations of a whole archive. That they are not met is no damage, which parity
+ * could restore. */
+static int expect(const struct bpk_verify_args *args, const struct bpk_input *in,
+		  struct bpk_err *err)
+{
+	return compare_seal(args, in, err) != 0 ? -1
+	       : args->identity                 ? demand_identity(in, err)
+						: 0;
+}
+
+/* The archive is whole, and rc tells of its parity: an expectation that is not met is graver than
+ * a parity file of no use. */
+static int judge_state(const struct bpk_verify_args *args, const struct bpk_input *in,
+		       struct bpk_verify_found *found, int rc, struct bpk_err *err)
+{
+	struct bpk_err unmet = { 0 };
+
+	if (expect(args, in, &unmet) != 0) {
+		if (rc != 0)
+			bpk_note(NULL, "%s", err->text);
+		found->repairable = NULL;
+		found->parity_alone = false;
+		return bpk_fail_as(err, &unmet);
+	}
+	if (rc != 0 || (args->parity && demand_parity(in, found->parity, err) != 0))
 		return -1;
 	found->repairable = "pending";
 	return in->info->pending ? fail_pending(in, err) : 0;
@@ -256,8 +287,7 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 /* So is a content that is not that of its identity, and parity that is missing. */
 static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return args->identity || args->parity ||
-	       (in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
+	return args->identity || args->parity || records_identity(in);
 }
 
 /* Verify the file anew, which was restored: also what --quick leaves out. */
@@ -329,6 +359,8 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	/* cells tell more than times and sizes */
 	if (!verdict->heals && verdict->parity != BPK_SIDE_NONE)
 		found->parity = verdict->parity;
+	found->parity_alone =
+		before == BPK_OK && !verdict->heals && verdict->parity != BPK_SIDE_CURRENT;
 	if (args->parity && before != BPK_REPAIRABLE && !verdict->heals &&
 	    verdict->parity != BPK_SIDE_CURRENT)
 		err->kind = BPK_CORRUPT;
@@ -404,9 +436,9 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
-	if (rc == 0)
-		rc = judge_state(args, in, &found, err);
-	if (rc == 0 && args->print_root && !shared->json)
+	if (rc == 0 || found.parity_alone)
+		rc = judge_state(args, in, &found, rc, err);
+	if ((rc == 0 || found.parity_alone) && args->print_root && !shared->json)
 		bpk_verify_say_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(args, in);

@@ -107,7 +107,22 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
     refuses 1 'chunk 0 is intact in A.b2frame and in B.b2frame, and differs' bpk repair --merge A.b2frame B.b2frame
     refuses 1 'A.blp and C.blp are not copies of one archive: 7 and 6 chunks' bpk repair --merge -o new.blp A.blp C.blp
     refuses 1 'are not copies of one archive: their formats differ' bpk repair --merge A.blp A.b2frame
+    # one small chunk, whose number nothing in the file proves
+    seq 1 9 >t
+    seq 2 10 >u
+    for name in t u; do bpk pack -q -o $name.blp $name; done
+    cp A.blp a.blp
+    "$python" "$tests/lib/damage.py" a.blp 3
+    for name in A a u; do
+        refuses 1 'are not copies of one archive: no intact chunk is in both' bpk repair --merge -o new.blp $name.blp t.blp
+        refuses 1 'are not copies of one archive: no intact chunk is in both' bpk repair --merge -o new.blp t.blp $name.blp
+    done
+    seq 1 1000 >v
+    bpk pack -q -o v.blp v
+    "$python" "$tests/lib/damage.py" v.blp 0
+    refuses 1 'v.blp and t.blp are not copies of one archive: 3893 and 18 raw bytes' bpk repair --merge -o new.blp v.blp t.blp
     [ ! -e new.blp ]
+    quietly bpk repair --merge -o same.blp t.blp t.blp
     refuses 64 '--merge needs two copies' bpk repair --merge A.blp
     refuses 64 'only one of --repack, --apply, --merge' bpk repair --merge --apply -o x A.blp A.blp
     refuses 64 '--fill and --from need --output' bpk repair --merge --fill zero A.blp B.blp

@@ -763,6 +763,33 @@ END
     [ -z "$(find . -name 'a.blp*')" ]
 }
 
+@test "an expectation that is not met is graver than parity of no use" {
+    data noise 100000 raw
+    data noise 100001 other
+    bpk pack -q --seal --parity 10% -o a.blp raw
+    bpk verify --print-root a.blp >roots
+    local root
+    root=$(grep -o '[0-9a-f]\{64\}' roots)
+    bpk pack -q --seal -o b.blp other
+    cp b.blp a.blp
+    for args in "--roots roots" "--root $root a.blp" "--min-generation 2 a.blp" "--identity a.blp"; do
+        # shellcheck disable=SC2086 # words
+        ends 2 bpk verify $args
+        says 'is whole, but its parity is stale'
+        says "the seal's root is|the seal is of generation 1|records no identity"
+    done
+    ends 2 bpk verify --json --root "$root" a.blp
+    grep -q '"parity":"stale","repairable":null' "$out"
+    ends 3 bpk verify --print-root a.blp
+    grep -q '^a.blp: [0-9a-f]\{64\} generation 1$' "$out"
+    bpk parity -q a.blp
+    printf X | dd of=a.blp.bpp bs=1 seek=600 conv=notrunc status=none
+    ends 3 bpk verify a.blp
+    ends 2 bpk verify --root "$root" a.blp
+    bpk pack -q -f -o a.blp raw
+    ends 2 bpk verify --root "$root" a.blp
+}
+
 @test "what a seal, or strong checksums and an identity prove is not replaced by other parity of its time" {
     local proof name
     data noise 60000 a
