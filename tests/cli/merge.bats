@@ -97,6 +97,7 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
 }
 
 @test "archives that are not copies of one are refused, and wrong usage" {
+    need_python
     data field-f64 100000 A
     { printf x && tail -c +2 A; } >B
     head -c 90000 A >C
