@@ -16,10 +16,15 @@ struct bpk_heal_verdict {
 	enum bpk_side_state parity;
 };
 
+/* True if another command changes the archive, or has since it was opened: its parity file
+ * may be of another state than the one that was read. */
+bool bpk_heal_is_moving(const struct bpk_input *in);
+
 /*
  * The archive at path, an input, was verified with rc and err: add to the verdict the one of its
  * parity file, if it has one. Damage that can be restored, a healing that is pending, a parity file
- * that is damaged, and one of another state of the archive are BPK_REPAIRABLE. Returns rc, or -1.
+ * that is damaged, and one of another state of the archive are BPK_REPAIRABLE. The parity of an
+ * archive that is whole and moves is not judged. Returns rc, or -1.
  */
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
 		   struct bpk_heal_verdict *verdict, struct bpk_err *err);

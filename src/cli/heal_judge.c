@@ -148,6 +148,24 @@ static bool is_in_change(const struct bpk_place *place)
 				   : bpk_source_in_change(place->source);
 }
 
+bool bpk_heal_is_moving(const struct bpk_input *in)
+{
+	struct stat now;
+
+	return is_in_change(&in->place) || stat(in->path, &now) != 0 ||
+	       !bpk_is_still(&now, bpk_input_stat(in));
+}
+
+/* The same, or the parity file was renewed since it was opened. */
+static bool is_moving(const struct bpk_input *in, const struct bpk_side *side)
+{
+	struct stat now;
+
+	return bpk_heal_is_moving(in) ||
+	       (side->parity != NULL && (stat(side->name, &now) != 0 ||
+					 !bpk_is_still(&now, bpk_parity_stat(side->parity))));
+}
+
 /* ---- a healing that is pending ---- */
 
 /* The next healing undoes that of a file that was interrupted, and begins again, unless another
@@ -213,10 +231,12 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 		return judge_pending(in, rc, verdict, err);
 	if (bpk_heal_open(shared, &side, in->path, &there, &why) != 0 ||
 	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = judge_unusable(rc, &side, in->path, &why, err);
+		rc = rc == 0 && why.kind == BPK_FAILED && is_moving(in, &side)
+			     ? 0
+			     : judge_unusable(rc, &side, in->path, &why, err);
 	else if (there && rc != 0)
 		rc = judge_damage(shared, &side, in->path, verdict, err);
-	else if (there && !is_in_change(&in->place))
+	else if (there && !is_moving(in, &side))
 		rc = judge_whole(shared, &side, in, verdict, err);
 	if (verdict->parity == BPK_SIDE_NONE &&
 	    (why.kind == BPK_CORRUPT || why.kind == BPK_REPAIRABLE || bpk_side_is_damaged(&side)))

@@ -132,15 +132,21 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 	return bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to, err);
 }
 
+/* Look again: a running command renews parity after each change. */
 static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
 			 struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];
 
+	if (parity != BPK_SIDE_CURRENT && bpk_side_look(in->path, &parity, err) != 0)
+		return bpk_input_subject(in, err);
 	if (parity == BPK_SIDE_CURRENT)
 		return 0;
 	if (parity == BPK_SIDE_NONE)
 		bpk_fail(err, BPK_CORRUPT, "has no parity");
+	else if (bpk_heal_is_moving(in))
+		bpk_fail(err, BPK_FAILED,
+			 "is being changed, and its parity is renewed at the end of that");
 	else
 		bpk_fail(err, BPK_CORRUPT, "its parity %s; bpk parity %s renews it",
 			 parity == BPK_SIDE_STALE ? "is of another time of change"

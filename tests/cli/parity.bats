@@ -763,6 +763,24 @@ END
     [ -z "$(find . -name 'a.blp*')" ]
 }
 
+@test "verify beside appends calls neither the archive damaged nor its parity stale" {
+    local tries=0 status
+    data noise 1000000 raw
+    head -c 50000 raw >more
+    bpk pack -q --seal --identity --parity 10% -o a.blp raw
+    (for _ in 1 2 3 4 5 6 7 8; do bpk append -q a.blp more; done && touch done) &
+    until [ -e done ]; do
+        quietly bpk verify a.blp
+        status=0
+        bpk verify --parity --identity a.blp >"$out" 2>"$err" || status=$?
+        [ $status -eq 0 ] || { [ $status -eq 1 ] && says 'a.blp: is being changed, and its parity is renewed'; } ||
+            die "status $status" "$(cat "$err")"
+        [ $((tries += 1)) -lt 1000 ]
+    done
+    wait
+    quietly bpk verify --parity --identity a.blp
+}
+
 @test "an expectation that is not met is graver than parity of no use" {
     data noise 100000 raw
     data noise 100001 other
