@@ -72,6 +72,13 @@ slices_agree() { # FRAME RAW
     done
 }
 
+@test "frame: a run of zeros is read once, also where its index has many pages" {
+    data noise 100000 raw
+    truncate -s 34M raw
+    bpk pack -q -F b2frame -z 256 -t 4 --plain -o a.b2frame raw
+    timeout 20 "$BPK" cat a.b2frame | cmp - raw
+}
+
 @test "frame: verify -v tells what is no damage" {
     cp "$tests/data/frame/good-deleted.b2frame" a.b2frame
     quietly bpk verify -v a.b2frame

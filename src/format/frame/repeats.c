@@ -60,27 +60,32 @@ static bool get_entry(const struct bpk_frame_reader *r, uint64_t number, uint64_
 	return true;
 }
 
-/* True if two chunks with this entry have equal digests. Special values have no digests. */
-static bool same_digests(const struct bpk_frame_reader *r, uint64_t entry, uint64_t a, uint64_t b)
-{
-	const struct bpk_frame_state *state = &r->state;
-	uint8_t x[BPK_DIGEST_MAX], y[BPK_DIGEST_MAX];
+/* A chunk that others are compared with. Pages of an index are not read again for it. */
+struct model {
+	uint64_t entry;
+	bool has_digest;
+	uint8_t digest[BPK_DIGEST_MAX];
+};
 
-	if (is_special(entry))
-		return true;
-	if (!bpk_frame_has_seal(state, a) || !bpk_frame_has_seal(state, b))
-		return bpk_frame_has_seal(state, a) == bpk_frame_has_seal(state, b);
-	return bpk_frame_get_seal(state, a, x, NULL) == 0 &&
-	       bpk_frame_get_seal(state, b, y, NULL) == 0 &&
-	       memcmp(x, y, state->digests.checksum->size) == 0;
+/* Special values have no digests. False if the digest cannot be read. */
+static bool get_model(const struct bpk_frame_reader *r, uint64_t entry, uint64_t number,
+		      struct model *model)
+{
+	*model = (struct model){ .entry = entry };
+	model->has_digest = !is_special(entry) && bpk_frame_has_seal(&r->state, number);
+	return !model->has_digest ||
+	       bpk_frame_get_seal(&r->state, number, model->digest, NULL) == 0;
 }
 
-static bool is_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
+static bool is_like(const struct bpk_frame_reader *r, const struct model *first, uint64_t number)
 {
-	uint64_t entry, other;
+	struct model model;
+	uint64_t entry;
 
-	return get_entry(r, first, &entry) && get_entry(r, number, &other) && entry == other &&
-	       same_digests(r, entry, first, number);
+	return get_entry(r, number, &entry) && entry == first->entry &&
+	       get_model(r, entry, number, &model) && model.has_digest == first->has_digest &&
+	       (!model.has_digest ||
+		memcmp(model.digest, first->digest, r->state.digests.checksum->size) == 0);
 }
 
 /* Remember the entries before number; false if one cannot be read. */
@@ -105,19 +110,24 @@ static bool remember(struct bpk_frame_reader *r, uint64_t number)
 	return true;
 }
 
-/* The earliest known chunk that equals number; number itself if no earlier one is known. */
-static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
+/* The earliest known chunk that equals number, and its model; number itself if no earlier one is
+ * known. */
+static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number, struct model *model)
 {
 	const struct slot *slot;
-	uint64_t entry;
+	uint64_t entry, first = 0;
 
-	if (!remember(r, number) || !get_entry(r, number, &entry))
+	if (!r->state.uniform && !remember(r, number))
 		return number;
-	slot = slot_of(r->repeats, entry);
-	if (slot->number == 0 || slot->number > number || slot->entry != entry ||
-	    !same_digests(r, entry, slot->number - 1, number))
+	if (!get_entry(r, number, &entry))
 		return number;
-	return slot->number - 1;
+	if (!r->state.uniform) {
+		slot = slot_of(r->repeats, entry);
+		if (slot->number == 0 || slot->number > number || slot->entry != entry)
+			return number;
+		first = slot->number - 1;
+	}
+	return get_model(r, entry, first, model) && is_like(r, model, number) ? first : number;
 }
 
 /* The first chunk from number on that may differ in size from those before it: the last one, or the
@@ -131,15 +141,15 @@ static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
 		       : last;
 }
 
-/* The number of chunks from number on, before that one, that equal first. */
-static uint64_t count_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
+/* The number of chunks from number on, before that one, that equal the model. */
+static uint64_t count_same(const struct bpk_frame_reader *r, const struct model *model,
+			   uint64_t number)
 {
-	uint64_t last = last_alike(r, number), end = number + 1, entry;
+	uint64_t last = last_alike(r, number), end = number + 1;
 
-	if (r->state.uniform && get_entry(r, 0, &entry) &&
-	    (r->state.digests.checksum == NULL || is_special(entry)))
+	if (r->state.uniform && (r->state.digests.checksum == NULL || is_special(model->entry)))
 		return last - number;
-	while (end < last && is_same(r, first, end))
+	while (end < last && is_like(r, model, end))
 		end++;
 	return end - number;
 }
@@ -158,6 +168,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 {
 	struct bpk_frame_reader *r = reader;
 	struct bpk_frame_found found;
+	struct model model;
 	uint64_t count;
 
 	/* each chunk is compared with its own proof */
@@ -169,10 +180,10 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 			1, sizeof *r->repeats); /* pages of it that are not used stay untouched */
 	if (r->repeats == NULL && !r->state.uniform)
 		return 0; /* treat every chunk as new */
-	*first = r->state.uniform ? 0 : find_first(r, number);
-	if (*first == number || !is_same(r, *first, number) || !look(r, number, &found))
+	*first = find_first(r, number, &model);
+	if (*first == number || !look(r, number, &found))
 		return 0;
-	count = count_same(r, *first, number);
+	count = count_same(r, &model, number);
 	if (!bpk_mul_u64(count, found.header.raw_size, raw_size))
 		*raw_size = UINT64_MAX;
 	return count;
