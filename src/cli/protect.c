@@ -17,27 +17,36 @@ enum { DEFAULT_SHARE = 5 * BPK_PARITY_PERCENT };
 /* Losses of an older parity file. */
 struct old {
 	bool damaged, share_lost;
+	struct bpk_err why; /* it cannot be opened */
 };
 
-/* The share of an older parity file stays, unless the user gives one. */
-static int share_of_old(const char *name, unsigned *share, struct old *found, struct bpk_err *err)
+/* The share of an older parity file stays, unless the user gives one. One that cannot be read as it
+ * is of a later bpk is replaced by force alone. */
+static int look_at_old(const char *name, bool force, unsigned *share, struct old *found,
+		       struct bpk_err *err)
 {
 	struct bpk_parity *old = NULL;
 	struct bpk_err why = { 0 };
 	bool there, ours;
 
-	*share = DEFAULT_SHARE;
 	if (bpk_parity_look(name, &there, &ours, err) != 0)
 		return bpk_err_subject(err, "%s", name);
 	if (ours && bpk_parity_open(name, &old, &why) == 0)
-		*share = bpk_parity_share(old);
-	else if (ours && why.kind == BPK_CORRUPT)
-		found->share_lost = true;
+		*share = *share > 0 ? *share : bpk_parity_share(old);
 	bpk_parity_close(old);
-	if (why.kind == BPK_OK || found->share_lost)
-		return 0;
-	bpk_fail_as(err, &why);
-	return bpk_err_subject(err, "%s", name);
+	found->why = why;
+	if (why.kind == BPK_CORRUPT && *share > 0)
+		found->damaged = true;
+	else if (why.kind == BPK_CORRUPT)
+		found->share_lost = true;
+	else if (why.kind != BPK_OK && !(why.kind == BPK_UNSUPPORTED && force)) {
+		bpk_fail(err, why.kind, "%s%s", why.text,
+			 why.kind == BPK_UNSUPPORTED ? "; --force replaces it" : "");
+		return bpk_err_subject(err, "%s", name);
+	}
+	if (*share == 0)
+		*share = DEFAULT_SHARE;
+	return 0;
 }
 
 /* ---- all ---- */
@@ -68,6 +77,21 @@ static int verify(const struct bpk_shared *shared, struct bpk_input *in,
 	return bpk_side_verify(shared, in, err);
 }
 
+/* Parity that is lost cannot show damage, which no checksum would show either. */
+static int refuse_unprotected(const struct bpk_input *in, const char *name, const struct old *old,
+			      struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+
+	if (old->why.kind != BPK_CORRUPT || in->info->seal.sealed ||
+	    in->info->chunks.checksum->size > 0)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%s: %s, and no checksum tells whether the archive is damaged; "
+			"bpk parity --force %s keeps its bytes as they are",
+			name, old->why.text, bpk_shell_word(in->path, word));
+}
+
 static int write_side(const struct bpk_shared *shared, struct bpk_input *in, unsigned share,
 		      struct bpk_side_options *options, struct old *old, struct bpk_err *err)
 {
@@ -76,8 +100,10 @@ static int write_side(const struct bpk_shared *shared, struct bpk_input *in, uns
 	int rc = name == NULL ? -1 : 0;
 
 	options->share = share;
-	if (rc == 0 && share == 0)
-		rc = share_of_old(name, &options->share, old, err);
+	if (rc == 0)
+		rc = look_at_old(name, options->force, &options->share, old, err);
+	if (rc == 0 && !options->force)
+		rc = refuse_unprotected(in, name, old, err);
 	if (rc == 0)
 		rc = bpk_side_make(in->path, name, options, &size, err);
 	if (rc == 0)

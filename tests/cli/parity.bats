@@ -39,6 +39,39 @@ packed() {
     quietly bpk verify --parity a.blp
 }
 
+@test "parity: where no checksum protects the archive, damaged parity is replaced by force alone" {
+    data noise 400000 raw
+    bpk pack -q --checksum none --parity 20% -z 64K -o a.blp raw
+    rot a.blp 40000 300
+    truncate -s 600 a.blp.bpp
+    ends 2 bpk parity a.blp
+    says '^bpk: a.blp.bpp: .*, and no checksum tells whether the archive is damaged; bpk parity --force a.blp keeps'
+    [ "$(stat -c %s a.blp.bpp)" -eq 600 ]
+    ends 0 bpk parity --force a.blp
+}
+
+@test "parity: one that a later bpk wrote is replaced by force alone" {
+    need_python
+    packed a.blp 100000
+    bpk parity a.blp
+    "$python" - <<'END'
+import hashlib
+d = bytearray(open("a.blp.bpp", "rb").read())
+for at in (0, len(d) - 512):
+    d[at + 8] = 3
+    d[at + 480 : at + 512] = hashlib.sha256(d[at : at + 480]).digest()
+open("a.blp.bpp", "wb").write(d)
+END
+    cp a.blp.bpp later
+    for share in "" 5%; do
+        # shellcheck disable=SC2086 # words
+        refuses 1 'a.blp.bpp: parity of version 3, this bpk reads 2; --force replaces it$' bpk parity a.blp $share
+    done
+    same a.blp.bpp later
+    quietly bpk parity --force a.blp
+    quietly bpk verify --parity a.blp
+}
+
 @test "parity: every container that is a file; parity-dir.bats has the others" {
     data field-f32 700000 raw
     for name in a.blp a.b2frame a.b2nd; do
