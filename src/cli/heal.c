@@ -10,6 +10,7 @@
 
 #include "cli/heal_side.h"
 #include "cli/heal_tree.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/verify.h"
@@ -253,6 +254,23 @@ static int verify_path(const struct bpk_shared *shared, const char *path, struct
 	return rc;
 }
 
+/* The object of --json; output: NULL if nothing was written. */
+static void record(const struct bpk_shared *shared, const char *path, const char *output)
+{
+	if (!shared->json)
+		return;
+	bpk_record_begin("repair", path);
+	bpk_record_text("output", output);
+	bpk_record_end();
+}
+
+void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path)
+{
+	if (!shared->quiet)
+		bpk_note(path, "is whole, nothing to do; no %s was written", shared->output);
+	record(shared, path, NULL);
+}
+
 /* path is damaged, as err says. */
 static int apply(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
 {
@@ -279,8 +297,10 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 			 path);
 	if (rc == 0)
 		rc = verify_path(shared, shared->output, err);
-	if (rc == 0)
+	if (rc == 0) {
 		tell(shared, shared->output, side.name, &healed);
+		record(shared, path, shared->output);
+	}
 	bpk_side_clear(&side);
 	return rc;
 }
@@ -300,8 +320,7 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 	if (err->kind == BPK_CORRUPT)
 		return -1;
 	*err = (struct bpk_err){ 0 }; /* stale parity */
-	if (shared->verbose)
-		bpk_note(path, "is whole, nothing to do");
+	bpk_heal_tell_whole(shared, path);
 	return 0;
 }
 

@@ -55,4 +55,7 @@ void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
  * that; nothing if it needs no repair, or if a part of it is lost. Reports failures. */
 void bpk_heal_into(const struct bpk_args *args, const char *path);
 
+/* Say, unless the user wants quiet, that path needs no repair, and that so nothing was written. */
+void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path);
+
 #endif

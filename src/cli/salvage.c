@@ -315,7 +315,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
-			 applies && job->merge == NULL ? "; it has no parity file" : "");
+			 !applies || job->merge != NULL  ? ""
+			 : bpk_side_may_be(job->in.path) ? "; its parity file does not restore it"
+							 : "; it has no parity file");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (job->from != NULL && open_raw(job, err) != 0)
@@ -493,8 +495,8 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		bpk_report(NULL, &err);
 	} else if (need == WHOLE && is_refuted(&job, applies))
 		need = DAMAGED;
-	else if (need == WHOLE && applies && job.shared->verbose)
-		bpk_note(path, "is whole, nothing to do");
+	else if (need == WHOLE && applies)
+		bpk_heal_tell_whole(job.shared, path);
 	bpk_salvage_job_clear(&job);
 	return failed || need == DAMAGED || (need == WHOLE && applies);
 }

@@ -244,7 +244,7 @@ protected() {
     cp -p a.blp newer
     refuses 3 'is whole, but its parity is stale: [0-9]+ of [0-9]+ cells differ; bpk parity a.blp renews it' bpk verify a.blp
     refuses 3 'stale' bpk verify --heal a.blp
-    quietly bpk repair --apply -o out a.blp
+    quietly bpk repair -q --apply -o out a.blp
     [ ! -e out ]
     same a.blp newer
     # a small change, and damage: the state of then goes into another file alone
@@ -284,7 +284,7 @@ protected() {
     refuses 2 'it has no parity file' bpk repair --apply -o out a.blp
     refuses 64 'needs --output' bpk repair --apply a.blp
     cp -p good a.blp
-    quietly bpk repair --apply -o out a.blp
+    quietly bpk repair -q --apply -o out a.blp
     [ ! -e out ]
 }
 
@@ -812,6 +812,25 @@ END
     done
     wait
     quietly bpk verify --parity --identity a.blp
+}
+
+@test "repair --apply says that a whole file needs none, and --json has an object in any case" {
+    data noise 100000 raw
+    bpk pack -q -z 16K -o a.blp raw
+    ends 0 bpk repair --apply -o x a.blp
+    says '^bpk: a.blp: is whole, nothing to do; no x was written$'
+    [ ! -e x ]
+    quietly bpk repair -q --apply -o x a.blp
+    bpk parity a.blp
+    ends 0 bpk repair --json --apply -o x a.blp
+    grep -qx '{"bpk":1,"command":"repair","path":"a.blp","output":null,"status":0,"error":null}' "$out"
+    rot a.blp 20000 3
+    ends 0 bpk repair --json --apply -o x a.blp
+    grep -qx '{"bpk":1,"command":"repair","path":"a.blp","output":"x","status":0,"error":null}' "$out"
+    # too much for parity, and for any chunk
+    rot a.blp 100 99000
+    ends 2 bpk repair --apply --fill zero -o y a.blp
+    says 'no intact chunk was found in it; its parity file does not restore it$'
 }
 
 @test "an expectation that is not met is graver than parity of no use" {

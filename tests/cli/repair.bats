@@ -26,11 +26,14 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     done
 }
 
-@test "repack cuts off what lies behind a frame" {
+@test "repack cuts zeros behind a frame off, and refuses other bytes" {
     data sorted-i64 100000 a
     bpk pack -z 8K --set x=1 -o a.b2frame a
     cp a.b2frame b.b2frame
     head -c 5000 a >>b.b2frame
+    refuses 1 '5000 bytes .*, belong to no archive, and a change would destroy them' bpk repair --repack b.b2frame
+    cp a.b2frame b.b2frame
+    truncate -s +5000 b.b2frame
     chmod 640 b.b2frame
     quietly bpk repair --repack b.b2frame
     same a.b2frame b.b2frame
@@ -124,7 +127,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
             : >"$archive/00000F00.chunk"
             file=$archive/00000003.chunk
         else
-            printf x >>"$archive"
+            truncate -s +1 "$archive"
             file=$archive
         fi
         printf '\377\377' | dd of="$file" bs=1 seek=3000 conv=notrunc status=none
