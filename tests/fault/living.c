@@ -115,9 +115,9 @@ static bool is_frame_for_others(const struct row *row)
 	const char *name = row->result;
 	char sum[TEXT_MAX];
 
-	if (!has_oracle || row_is_gsd(name) || strstr(name, ".b2") == NULL ||
-	    strstr(name, ".bpp") != NULL || access(name, F_OK) != 0 ||
-	    (row->long_header && access(".x.b2nd.bpkj", F_OK) == 0))
+	/* the content of a row about parity is a verdict */
+	if (!has_oracle || row_is_gsd(name) || strstr(name, ".b2") == NULL || row->parity ||
+	    access(name, F_OK) != 0 || (row->long_header && access(".x.b2nd.bpkj", F_OK) == 0))
 		return true;
 	setenv("FRAME", name, 1);
 	if (row_shell(
