@@ -280,6 +280,11 @@ bool bpk_ident_is_named(struct bpk_view metadata)
 	return bpk_json_member(metadata, BPK_IDENT_NAME).size > 0;
 }
 
+bool bpk_ident_is_recorded(const struct bpk_info *info)
+{
+	return info->metadata.given && bpk_ident_is_named(info->metadata.text);
+}
+
 int bpk_ident_fail_named(struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_USAGE, "the name " BPK_IDENT_NAME " in metadata is bpk's own");

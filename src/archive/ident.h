@@ -106,6 +106,9 @@ int bpk_ident_find(const struct bpk_info *info, uint64_t raw_size, struct bpk_id
 bool bpk_ident_is_named(struct bpk_view metadata);
 int bpk_ident_fail_named(struct bpk_err *err);
 
+/* True if the archive has metadata, and they have a record, good or not. */
+bool bpk_ident_is_recorded(const struct bpk_info *info);
+
 /* Set the record in a metadata text (empty: a new object), or remove it; an object without another
  * member becomes no text. Setting fails with BPK_USAGE if text is no object. */
 int bpk_ident_join(struct bpk_buf *text, const struct bpk_ident *identity, struct bpk_err *err);

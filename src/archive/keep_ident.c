@@ -40,7 +40,7 @@ int bpk_archive_ident_open(struct bpk_archive *archive, struct bpk_err *err)
 	struct bpk_archive_ident *ident;
 	enum bpk_ident_state state;
 
-	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+	if (!bpk_ident_is_recorded(info))
 		return 0;
 	ident = bpk_calloc(1, sizeof *ident, err);
 	if (ident == NULL)

@@ -20,7 +20,7 @@ static int find_tree(const struct bpk_cmp *cmp, struct bpk_input *in, bool *is_r
 	};
 	int rc;
 
-	*is_recorded = in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
+	*is_recorded = bpk_ident_is_recorded(in->info);
 	if (*is_recorded)
 		return bpk_identity_recorded(in, tree, err);
 	bpk_progress_start(&progress, shared->progress, shared->quiet, in->path,

@@ -55,8 +55,7 @@ bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input 
 	if (info->seal.sealed)
 		return true;
 	return bpk_checksum_is_strong(info->chunks.checksum) && info->members <= 1 &&
-	       info->metadata.given && bpk_ident_is_named(info->metadata.text) &&
-	       bpk_verify_recorded(shared, in, true, &why) == 0;
+	       bpk_ident_is_recorded(info) && bpk_verify_recorded(shared, in, true, &why) == 0;
 }
 
 /* Damage that comes later could not be healed in place. */

@@ -129,8 +129,7 @@ static int compare_ident(const struct bpk_salvage_job *job, bool *proven, struct
 	int rc;
 
 	/* of several archives it is that of the first */
-	*proven = info->members <= 1 && info->metadata.given &&
-		  bpk_ident_is_named(info->metadata.text);
+	*proven = info->members <= 1 && bpk_ident_is_recorded(info);
 	if (!*proven)
 		return 0;
 	shared.as_stored = shared.audits = false;

@@ -35,11 +35,10 @@ static int look_at_old(const char *name, bool force, unsigned *share, struct old
 		*share = *share > 0 ? *share : bpk_parity_share(old);
 	bpk_parity_close(old);
 	found->why = why;
-	if (why.kind == BPK_CORRUPT && *share > 0)
+	if (why.kind == BPK_CORRUPT) {
 		found->damaged = true;
-	else if (why.kind == BPK_CORRUPT)
-		found->share_lost = true;
-	else if (why.kind != BPK_OK && !(why.kind == BPK_UNSUPPORTED && force)) {
+		found->share_lost = *share == 0;
+	} else if (why.kind != BPK_OK && !(why.kind == BPK_UNSUPPORTED && force)) {
 		bpk_fail(err, why.kind, "%s%s", why.text,
 			 why.kind == BPK_UNSUPPORTED ? "; --force replaces it" : "");
 		return bpk_err_subject(err, "%s", name);

@@ -235,7 +235,7 @@ static bool is_same_array(const struct bpk_salvage_job *job)
 /* Leave the record of an identity out unless it is that of the content. */
 static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
 {
-	if (!info->metadata.given || !bpk_ident_is_named(info->metadata.text))
+	if (!bpk_ident_is_recorded(info))
 		return 0;
 	if (!job->proves_ident && bpk_salvage_prove(job, err) != 0)
 		return -1;

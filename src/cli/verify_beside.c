@@ -32,8 +32,7 @@ static bool open_small(const struct course *course, struct bpk_input *in, const 
 	return !bpk_side_is(path) && bpk_operand_look(in, path, shared->format) &&
 	       in->format != NULL && !bpk_side_has(path) &&
 	       bpk_input_start(in, shared, shared->chunk_limit, &why) == 0 &&
-	       in->info->raw_size <= BPK_SMALL_INPUT &&
-	       !(in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text));
+	       in->info->raw_size <= BPK_SMALL_INPUT && !bpk_ident_is_recorded(in->info);
 }
 
 static bool begin(void *arg, size_t number, unsigned place)

@@ -34,14 +34,9 @@ static const char *find_reason(const struct bpk_verify_args *args, const struct 
 	return NULL;
 }
 
-static bool is_named(const struct bpk_input *in)
-{
-	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
-}
-
 bool bpk_verify_compares_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return is_named(in) && !args->quick && find_reason(args, in) == NULL;
+	return bpk_ident_is_recorded(in->info) && !args->quick && find_reason(args, in) == NULL;
 }
 
 /* ---- beside the verification of chunks ---- */
@@ -169,7 +164,7 @@ int bpk_verify_identity(const struct bpk_verify_args *args, const struct bpk_inp
 {
 	const char *reason;
 
-	if (!is_named(in) || args->quick)
+	if (!bpk_ident_is_recorded(in->info) || args->quick)
 		return 0;
 	reason = find_reason(args, in);
 	if (reason != NULL && args->identity) {
@@ -198,7 +193,8 @@ int bpk_verify_recorded(const struct bpk_shared *shared, const struct bpk_input 
 	struct bpk_ident unread = { 0 };
 	int rc;
 
-	args.identity = all && in->info->members <= 1 && bpk_program->team == NULL && is_named(in);
+	args.identity = all && in->info->members <= 1 && bpk_program->team == NULL &&
+			bpk_ident_is_recorded(in->info);
 	rc = bpk_verify_identity(&args, in, &unread, &differing, &nobody, err);
 	bpk_ident_ranges_clear(&differing);
 	return rc;

@@ -155,14 +155,9 @@ static int demand_parity(const struct bpk_input *in, enum bpk_side_state parity,
 	return bpk_input_subject(in, err);
 }
 
-static bool records_identity(const struct bpk_input *in)
-{
-	return in->info->metadata.given && bpk_ident_is_named(in->info->metadata.text);
-}
-
 static int demand_identity(const struct bpk_input *in, struct bpk_err *err)
 {
-	if (records_identity(in))
+	if (bpk_ident_is_recorded(in->info))
 		return 0;
 	bpk_fail(err, BPK_CORRUPT, "records no identity");
 	return bpk_input_subject(in, err);
@@ -293,7 +288,7 @@ static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_i
 /* So is a content that is not that of its identity, and parity that is missing. */
 static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
-	return args->identity || args->parity || records_identity(in);
+	return args->identity || args->parity || bpk_ident_is_recorded(in->info);
 }
 
 /* Verify the file anew, which was restored: also what --quick leaves out. */
@@ -355,6 +350,7 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 		       struct bpk_verify_found *found, enum bpk_kind before,
 		       const struct bpk_heal_verdict *verdict, int rc, struct bpk_err *err)
 {
+	bool is_useless = !verdict->heals && verdict->parity != BPK_SIDE_CURRENT;
 	struct bpk_err why = { 0 };
 
 	if (find_parity(args, in, &found->parity, &why) != 0 && rc == 0)
@@ -365,10 +361,8 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	/* cells tell more than times and sizes */
 	if (!verdict->heals && verdict->parity != BPK_SIDE_NONE)
 		found->parity = verdict->parity;
-	found->parity_alone =
-		before == BPK_OK && !verdict->heals && verdict->parity != BPK_SIDE_CURRENT;
-	if (args->parity && before != BPK_REPAIRABLE && !verdict->heals &&
-	    verdict->parity != BPK_SIDE_CURRENT)
+	found->parity_alone = before == BPK_OK && is_useless;
+	if (args->parity && before != BPK_REPAIRABLE && is_useless)
 		err->kind = BPK_CORRUPT;
 	return rc;
 }
