@@ -141,8 +141,9 @@ static int test_seal(const struct bpk_input *in, struct bpk_err *err)
 static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
+	char line[160];
 
-	if (job->is_whole || job->from != NULL || job->lost > 0 || found->numbered)
+	if (job->is_whole || found->numbered || (job->lost > 0 && !found->counted))
 		return 0;
 	if (bpk_salvage_prove(job, err) != 0)
 		return -1;
@@ -150,7 +151,16 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
 		found->counted = true;
 		found->disordered = false;
 	}
-	return 0;
+	if (!found->counted || job->refuted.end == 0)
+		return 0;
+	found->disordered = true;
+	if (job->from != NULL)
+		return 0;
+	snprintf(line, sizeof line,
+		 "raw bytes %" PRIu64 ":%" PRIu64
+		 " are not those of the recorded identity, and chunks may be swapped or copied",
+		 job->refuted.start, job->refuted.end);
+	return bpk_salvage_doubt(found, line, err);
 }
 
 /*
@@ -167,7 +177,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
 		return -1;
 	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
-	    job->proves_ident)
+	    job->proves_ident || job->refuted.end > 0)
 		return 0;
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -332,6 +342,13 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		bpk_note(bpk_input_name(job->in.path),
 			 "recorded an identity; the result has none, since %s",
 			 job->lost > 0 ? "chunks are lost" : "it is not proven to be theirs");
+	if (job->replaced > 0)
+		bpk_note(bpk_input_name(job->in.path),
+			 "%" PRIu64 " intact %s not at %s: the raw data, whose identity is "
+			 "recorded, stand for %s",
+			 job->replaced, bpk_plural(job->replaced, "chunk is", "chunks are"),
+			 bpk_plural(job->replaced, "its place", "their places"),
+			 bpk_plural(job->replaced, "it", "them"));
 	if (job->in.rest > 0)
 		tell_rest(&job->in);
 	if (job->found.nothers > 0)

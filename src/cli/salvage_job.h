@@ -20,8 +20,11 @@ struct bpk_salvage_job {
 	 * one whose size does not follow from the whole. Else NULL. */
 	uint64_t *starts;
 	uint64_t guessed;
-	bool proves_ident;          /* the identity that was recorded is that of the content */
-	bool loses_ident;           /* or it is not that of the result */
+	bool proves_ident; /* the identity that was recorded is that of the content */
+	bool loses_ident;  /* or it is not that of the result */
+	struct bpk_ident_range
+		refuted;            /* raw bytes of intact chunks that it contradicts, or none */
+	uint64_t replaced;          /* of these chunks, by raw data that it proves */
 	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;
@@ -94,9 +97,12 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* Compare the identity that the archive records with the content: with the raw data if they are
- * open, or else with the chunks, of which none is lost. Sets proves_ident. */
+/* Compare the identity that the archive records with the content of its chunks, some of which may
+ * be lost: sets proves_ident and refuted. */
 int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* And with the raw data: sets proves_ident. */
+int bpk_salvage_prove_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* True if it is not the array that the old one was, since chunks are left out, or lost with their
  * number. */

@@ -31,9 +31,9 @@ static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 	return bpk_err_subject(err, "%s", job->from);
 }
 
-/* Check that the raw data have the content of the intact chunk in the parcel: other data would be
- * mixed with it. Its recipe is that of the chunks which are packed. */
-static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved,
+/* Compare the raw data with the content of the intact chunk in the parcel. Its recipe is that of
+ * the chunks which are packed. */
+static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved, bool *same,
 		       struct bpk_err *err)
 {
 	struct bpk_view packed = bpk_buf_view(&job->parcel.packed);
@@ -54,11 +54,8 @@ static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *save
 	    job->found.clear_padding(job->found.parts, saved->number,
 				     bpk_span(job->proof.data, job->proof.size), err) != 0)
 		return -1;
-	if (memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0)
-		return 0;
-	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
-		 bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
+	*same = memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0;
+	return 0;
 }
 
 static int put(struct bpk_salvage_job *job, uint32_t raw_size, struct bpk_err *err)
@@ -70,16 +67,6 @@ static int put(struct bpk_salvage_job *job, uint32_t raw_size, struct bpk_err *e
 	parcel->packed_size = parcel->packed.size;
 	parcel->raw_size = parcel->data_size = parcel->want_size = raw_size;
 	return ops->seal(job->writer, parcel, err) != 0 ? -1 : ops->put(job->writer, parcel, err);
-}
-
-static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
-		      struct bpk_err *err)
-{
-	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0)
-		return bpk_input_subject(&job->in, err);
-	if (job->raw != NULL && compare_raw(job, saved, err) != 0)
-		return -1;
-	return put(job, saved->raw_size, err);
 }
 
 /* Memory is bounded by the archive, whose headers may claim any size. */
@@ -131,6 +118,28 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 			     &parcel->packed.size, err) != 0)
 		return -1;
 	return put(job, (uint32_t)size, err);
+}
+
+/* Raw data that differ would be mixed with the chunk, unless the recorded identity proves them:
+ * then the chunk stands at the place of another one. */
+static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
+		      struct bpk_err *err)
+{
+	bool same = true;
+
+	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0)
+		return bpk_input_subject(&job->in, err);
+	if (job->raw != NULL && compare_raw(job, saved, &same, err) != 0)
+		return -1;
+	if (same)
+		return put(job, saved->raw_size, err);
+	if (job->proves_ident) {
+		job->replaced++;
+		return put_packed(job, saved->number, saved->raw_size, err);
+	}
+	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
 }
 
 static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
@@ -237,7 +246,8 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 {
 	if (!bpk_ident_is_recorded(info))
 		return 0;
-	if (!job->proves_ident && bpk_salvage_prove(job, err) != 0)
+	if (job->raw != NULL ? bpk_salvage_prove_raw(job, err) != 0
+			     : !job->proves_ident && bpk_salvage_prove(job, err) != 0)
 		return -1;
 	if (job->proves_ident || is_same_array(job))
 		return 0;

@@ -118,3 +118,57 @@ zero() { # FILE OFFSET SIZE
         bpk verify new.$name
     done
 }
+
+@test "chunks that were swapped contradict a recorded identity, which proves the raw data" {
+    need_python
+    "$python" -c 'import random; open("A", "wb").write(random.Random(5).randbytes(5 << 19))'
+    cp A B
+    printf x | dd of=B bs=1 conv=notrunc status=none
+    local name options damaged
+    for options in "" "--superchunk-size 512K"; do
+        name=c.blp
+        [ -z "$options" ] || name=c.blpd
+        bpk pack -q -0 -z 256K --checksum crc32 --identity $options -o $name A
+        # chunks 0 and 1 are swapped, and 5 is damaged; the last leaf is half a MiB
+        "$python" - $name <<'END'
+import glob, os, sys
+raw = open("A", "rb").read()
+names = sorted(glob.glob("c.blpd/data/*.bin"), key=lambda n: int(n.split("__")[1])) or ["c.blp"]
+size = (256 << 10) + 16 + 4
+def place(n):
+    for name in names:
+        at = open(name, "rb").read().find(raw[n << 18 : (n << 18) + 64])
+        if at >= 0:
+            return name, at - 16
+def read(n):
+    name, at = place(n)
+    return open(name, "rb").read()[at : at + size]
+def write(where, data):
+    with open(where[0], "r+b") as f:
+        f.seek(where[1])
+        f.write(data)
+places, chunks = [place(n) for n in range(6)], [read(n) for n in range(6)]
+if names == ["c.blp"]:
+    write(places[0], chunks[1])
+    write(places[1], chunks[0])
+else:
+    write(places[0], chunks[2])
+    write(places[2], chunks[0])
+write((places[5][0], places[5][1] + 100), b"?????")
+END
+        ends 2 bpk repair $name
+        grep -qx "$name: raw bytes 0:1310720 are intact, but not certain" "$out" || die "$(cat "$out")"
+        says '1 of 10 chunks are lost.*; raw bytes 0:1048576 are not those of the recorded identity, and chunks may be swapped or copied$'
+        ends 2 bpk repair --json $name
+        grep -q '"certain":false' "$out"
+        ends 2 bpk repair --apply --fill zero -f -o new $name
+        says 'not those of the recorded identity'
+        ends 1 bpk repair --apply --from B -f -o new2 $name
+        says 'differs from the intact chunk 0'
+        ends 0 bpk repair --apply --from A -f -o new $name
+        says '2 intact chunks are not at their places: the raw data, whose identity is recorded, stand for them$'
+        bpk verify new
+        bpk cat new | cmp - A
+        rm -rf new
+    done
+}
