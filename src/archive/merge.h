@@ -27,7 +27,7 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 void bpk_merge_close(struct bpk_merge *merge); /* NULL is harmless */
 
 /* Make the place, for bpk_place_close before the merge is closed. Its path is that of the first
- * copy. */
+ * copy, or of the one that it is. */
 int bpk_merge_place(struct bpk_merge *merge, struct bpk_place *place, struct bpk_err *err);
 
 /* True if the place has bytes that the first copy has not. */

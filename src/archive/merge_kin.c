@@ -289,10 +289,21 @@ static bool are_compared(const struct bpk_merge *m, size_t a, size_t b)
 	return bpk_merge_is_sure(&m->found[a]) && bpk_merge_is_sure(&m->found[b]);
 }
 
+/* The header of another archive may tell it from a copy. */
+static int compare_headers(const struct kinship *k, size_t a, size_t b, struct bpk_err *err)
+{
+	uint64_t x = k->all[a].raw_size, y = k->all[b].raw_size;
+
+	return x == BPK_UNKNOWN || y == BPK_UNKNOWN || x == y
+		       ? 0
+		       : bpk_merge_fail_other(k->merge, a, b, "raw bytes", x, y, err);
+}
+
 /* Join two copies that belong together. */
 static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
 {
-	bool both = k->all[a].sure && k->all[b].sure && are_compared(k->merge, a, b);
+	bool sure = k->all[a].sure && k->all[b].sure;
+	bool both = sure && are_compared(k->merge, a, b);
 	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
 	struct tally tally = { 0 };
 
@@ -300,6 +311,9 @@ static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *e
 		return -1;
 	if (!both && k->all[other].sure && contradicts(k, copy, other, &tally))
 		return fail_strange(k, copy, other, &tally, err);
+	/* an archive may begin with all of another one */
+	if (sure && !both && tally.common > 0 && compare_headers(k, a, b, err) != 0)
+		return -1;
 	/* one with certain numbers has chunks that any other has, not only room for them */
 	if (both || tally.common > 0 ||
 	    (k->all[other].sure && !k->all[copy].sure && fits(k, copy, other, &tally)))
@@ -313,16 +327,6 @@ static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *e
 static bool is_empty(const struct kinship *k, size_t copy)
 {
 	return k->all[copy].count == 0 && !k->all[copy].sure;
-}
-
-/* But its header may be another one's. */
-static int compare_headers(const struct kinship *k, size_t a, size_t b, struct bpk_err *err)
-{
-	uint64_t x = k->all[a].raw_size, y = k->all[b].raw_size;
-
-	return x == BPK_UNKNOWN || y == BPK_UNKNOWN || x == y
-		       ? 0
-		       : bpk_merge_fail_other(k->merge, a, b, "raw bytes", x, y, err);
 }
 
 static int compare_all(struct kinship *k, struct bpk_err *err)

@@ -346,7 +346,8 @@ int bpk_merge_view_open(struct bpk_merge *m, int whose, struct bpk_merge_file *o
 		.open = open_file,
 		.arg = view,
 	};
-	size_t copy = whose == BPK_MERGE_UNION ? 0 : (size_t)whose;
+	int one = whose == BPK_MERGE_UNION ? m->alone : whose;
+	size_t copy = one == BPK_MERGE_UNION ? 0 : (size_t)one;
 
 	*view = (struct bpk_merge_view){ .merge = m, .whose = whose };
 	view->place.path = m->copies[copy].path;

@@ -161,7 +161,7 @@ static bool has_digests(const struct bpk_info *info)
 	       (info->chunks.checksum != NULL && info->chunks.checksum->size > 0);
 }
 
-/* Turn to the place that has become another one. */
+/* Turn to the place, which has become that of one copy. */
 static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -170,6 +170,9 @@ static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 	job->in = (struct bpk_input){ .path = job->in.path, .format = job->format };
 	if (bpk_merge_place(job->merge, &job->in.place, err) != 0)
 		return -1;
+	job->in.path = job->in.place.path;
+	bpk_note(bpk_input_name(job->in.path),
+		 "gives more chunks than the copies together, and is taken alone");
 	/* its reader proves the order of chunks, as far as it opens */
 	return bpk_side_verify(job->shared, &job->in, &why) == 0 || !bpk_err_is_of_machine(&why)
 		       ? 0

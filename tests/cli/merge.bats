@@ -447,3 +447,22 @@ END
     ! light || default=6
     "$python" "$tests/lib/merge_moved.py" 0 "${BPK_MERGE_ROUNDS:-$default}"
 }
+
+@test "an archive and the same one twice in a file are no copies; the result of one copy has its name" {
+    data noise 300000 A
+    bpk pack -q -z 10000 -o one.blp A
+    cat one.blp one.blp >two.blp
+    cp one.blp bad.blp
+    hurt bad.blp 150000 4
+    for copies in 'bad.blp two.blp' 'two.blp bad.blp' 'one.blp two.blp'; do
+        ends 1 bpk repair --merge --from A -o new.blp $copies
+        says 'are not copies of one archive: .* raw bytes$'
+        [ ! -e new.blp ]
+    done
+    # the end of one is missing, and the head of the other, so that the numbers of its chunks are lost
+    head -c 180000 one.blp >1.blp
+    tail -c 220000 one.blp >2.blp
+    ends 2 bpk repair --merge -o new.blp 1.blp 2.blp
+    says '^bpk: 2.blp: gives more chunks than the copies together, and is taken alone$'
+    grep -qx '2.blp: raw bytes 0:210000 are intact' "$out" || die "$(cat "$out")"
+}
