@@ -292,8 +292,10 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 			     : write_output(shared, &side, path, &healed, err);
 	if (rc == 0 && !bpk_side_is_as_then(&side, path) && !shared->quiet)
 		bpk_note(shared->output,
-			 "has the state in which %s was when its parity was "
-			 "written; it was written since",
+			 bpk_heal_has_later(&side, path)
+				 ? "has the state of the parity; that of %s is older"
+				 : "has the state in which %s was when its parity was written; it "
+				   "was written since",
 			 path);
 	if (rc == 0)
 		rc = verify_path(shared, shared->output, err);
@@ -313,7 +315,7 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 	struct bpk_heal_verdict verdict;
 
 	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
-	if (verdict.heals) {
+	if (verdict.heals || verdict.later) {
 		bpk_input_close(in);
 		return apply(shared, path, err);
 	}

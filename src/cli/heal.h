@@ -11,6 +11,7 @@
 /* The result of a comparison with the parity file. */
 struct bpk_heal_verdict {
 	bool heals; /* there is damage, and --heal restores it */
+	bool later; /* there is none, but parity restores a later state */
 	/* BPK_SIDE_DAMAGED, however much it restores still; BPK_SIDE_STALE, of another state by its
 	 * content; BPK_SIDE_CURRENT, a healing by it is pending; or BPK_SIDE_NONE: no such thing */
 	enum bpk_side_state parity;
@@ -28,6 +29,10 @@ bool bpk_heal_is_moving(const struct bpk_input *in);
  */
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
 		   struct bpk_heal_verdict *verdict, struct bpk_err *err);
+
+/* Fail with BPK_REPAIRABLE if the parity file of the archive at path, which is whole, restores a
+ * later state than the archive has: an older copy was put into its place. */
+int bpk_heal_refuse_later(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
 
 /* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
  * checksums that are hard to forge and the identity that it records. Parity that differs is of

@@ -47,6 +47,34 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, path, verdict, err);
 }
 
+static int fail_later(const char *path, struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"is whole, but an older state than that of its parity: bpk repair --apply "
+			"-o OUT %s writes the later one",
+			bpk_shell_word(path, word));
+}
+
+int bpk_heal_refuse_later(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+	bool there, later = false;
+
+	if (bpk_heal_open(shared, &side, path, &there, &why) == 0 && there &&
+	    (bpk_parity_files(side.parity) != NULL || !bpk_side_is_as_then(&side, path)))
+		later = bpk_side_compare(&side, path, &why) == 0 && bpk_heal_has_later(&side, path);
+	bpk_side_clear(&side);
+	if (bpk_err_pass_memory(&why, err) != 0)
+		return -1;
+	if (!later)
+		return 0;
+	fail_later(path, err);
+	return bpk_err_subject(err, "%s", path);
+}
+
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
@@ -95,8 +123,12 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, path, verdict, err);
-	if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
-	    side->drift.added > 0) {
+	if (bpk_heal_has_later(side, path)) {
+		verdict->parity = BPK_SIDE_STALE;
+		verdict->later = true;
+		fail_later(path, err);
+	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
+		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64

@@ -114,3 +114,18 @@ bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *
 	}
 	return *size > 0;
 }
+
+static bool was_written_before(const struct bpk_side *side, const char *path)
+{
+	struct stat now;
+
+	if (bpk_parity_files(side->parity) != NULL)
+		return side->drift.newer > 0 && side->drift.later == 0;
+	return stat(path, &now) == 0 && !bpk_side_is_current(side, &now) &&
+	       bpk_parity_time_passed(now.st_mtim, bpk_parity_time(side->parity));
+}
+
+bool bpk_heal_has_later(const struct bpk_side *side, const char *path)
+{
+	return bpk_side_has_damage(side) && side->scan.lost == 0 && was_written_before(side, path);
+}

@@ -19,6 +19,10 @@ int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *s
  * file heals in place. */
 int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
+/* True if the parity file restores a later state than that of the archive at path, which was
+ * compared with it: its bytes differ, and its times are earlier. */
+bool bpk_heal_has_later(const struct bpk_side *side, const char *path);
+
 /* Find the run of bad cells, in bytes, at *offset or behind it. False: there is none. */
 bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *size);
 

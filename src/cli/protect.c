@@ -122,6 +122,8 @@ static int refuse_damaged(const struct bpk_shared *shared, const struct bpk_inpu
 
 	if (rc == 0 && !bpk_heal_is_proven(shared, in))
 		rc = bpk_side_need_whole(in->path, old_damaged, err);
+	if (rc == 0)
+		rc = bpk_heal_refuse_later(shared, in->path, err);
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
 		return rc;
 	why = *err;

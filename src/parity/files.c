@@ -130,6 +130,27 @@ bool bpk_parity_time_is(struct timespec then, struct timespec now)
 	return now.tv_sec == then.tv_sec && (now.tv_nsec == then.tv_nsec || now.tv_nsec == 0);
 }
 
+bool bpk_parity_time_passed(struct timespec then, struct timespec now)
+{
+	return now.tv_sec > then.tv_sec ||
+	       (now.tv_sec == then.tv_sec && now.tv_nsec > then.tv_nsec);
+}
+
+/* The files of now that are later than all of then. */
+static uint64_t count_later(const struct bpk_parity_files *then, const struct bpk_parity_files *now)
+{
+	struct timespec last = { 0 };
+	uint64_t later = 0;
+
+	for (size_t i = 0; i < then->count; i++)
+		if (then->files[i].name != NULL &&
+		    bpk_parity_time_passed(last, then->files[i].time))
+			last = then->files[i].time;
+	for (size_t i = 0; i < now->count; i++)
+		later += bpk_parity_time_passed(last, now->files[i].time);
+	return later;
+}
+
 struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *then,
 					       const struct bpk_parity_files *now)
 {
@@ -149,6 +170,7 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 			       (!bpk_parity_time_is(old->time, new->time) || new->size > old->size);
 	}
 	drift.added = now->count - found;
+	drift.later = count_later(then, now);
 	return drift;
 }
 

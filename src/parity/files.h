@@ -36,6 +36,7 @@ const struct bpk_parity_file *bpk_parity_files_find(const struct bpk_parity_file
 struct bpk_parity_drift {
 	uint64_t missing, resized, newer; /* newer: of another time, or longer than it was */
 	uint64_t added;
+	uint64_t later; /* than all files were */
 };
 
 struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *then,
@@ -70,5 +71,8 @@ int bpk_parity_files_get(struct bpk_view bytes, struct bpk_parity_files *files,
 /* True if a file of which time then was noted has that time, which tools that copy may have cut to
  * whole seconds. */
 bool bpk_parity_time_is(struct timespec then, struct timespec now);
+
+/* True if now is later than that. */
+bool bpk_parity_time_passed(struct timespec then, struct timespec now);
 
 #endif

@@ -1100,3 +1100,36 @@ END
         says 'a.blp: .*; bpk verify a.blp shows whether its parity file restores it$'
     done
 }
+
+@test "parity of a later state than the archive has writes that state, and --force alone replaces it" {
+    local name seal options
+    data noise 300000 a
+    data noise 9000 more
+    cat a more >both
+    for seal in "" --seal; do
+        for name in x.blp x.blpd x.b2frame x.b2s; do
+            options=
+            [ $name != x.blpd ] || options="--superchunk-size 80K"
+            bpk pack -q $seal -z 8K $options -o $name a
+            find $name -exec touch -d '2020-02-02 02:02:02' {} +
+            cp -Rp $name old
+            bpk append $name more
+            bpk parity $name 60%
+            rm -r $name
+            mv old $name
+            cp $name.bpp kept.bpp
+            refuses 3 "is whole, but an older state than that of its parity: bpk repair --apply -o OUT $name writes the later one" bpk verify $name
+            refuses 3 'is whole, but an older state' bpk verify --heal $name
+            ends 3 bpk parity $name
+            says "writes the later one; bpk parity --force $name keeps the bytes as they are"
+            cmp $name.bpp kept.bpp
+            bpk cat $name | cmp - a
+            ends 0 bpk repair --apply -o new.$name $name
+            says "new.$name: has the state of the parity; that of $name is older"
+            bpk cat new.$name | cmp - both
+            quietly bpk parity --force $name
+            quietly bpk verify $name
+            rm -r $name new.$name
+        done
+    done
+}
