@@ -4,21 +4,52 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "cli/heal_side.h"
 #include "cli/heal_tree.h"
 #include "cli/report.h"
 #include "cli/verify.h"
 
+static bool is_in_change(const struct bpk_place *place)
+{
+	return place->is_directory ? bpk_dir_in_change(place->directory)
+				   : bpk_source_in_change(place->source);
+}
+
+bool bpk_heal_is_moving(const struct bpk_input *in)
+{
+	struct stat now;
+
+	return is_in_change(&in->place) || stat(in->path, &now) != 0 ||
+	       !bpk_is_still(&now, bpk_input_stat(in));
+}
+
+/* Give a change that is under way, such as a healing, two seconds to end. */
+static void await_end(const struct bpk_input *in)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+
+	for (int i = 0; i < 200 && is_in_change(&in->place); i++)
+		nanosleep(&moment, NULL);
+}
+
 /* ---- without a pending change ---- */
 
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
-			const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
+			const struct bpk_input *in, struct bpk_heal_verdict *verdict,
+			struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
+	const char *path = in->path;
 	char word[BPK_WORD_TEXT];
 
-	if (!bpk_side_has_damage(side))
+	/* a directory does not tell that one of its files has changed */
+	verdict->gone =
+		bpk_heal_is_moving(in) || (in->place.is_directory && !bpk_side_has_damage(side));
+	if (verdict->gone)
+		await_end(in);
+	if (verdict->gone || !bpk_side_has_damage(side))
 		return -1; /* the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
@@ -38,13 +69,14 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 /* No checksum fails, but nobody wrote the bytes that differ: chunks without checksums, or that
  * another read or write put into each other's place. */
 static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_side *side,
-			   const char *path, struct bpk_heal_verdict *verdict, struct bpk_err *err)
+			   const struct bpk_input *in, struct bpk_heal_verdict *verdict,
+			   struct bpk_err *err)
 {
 	bpk_fail(err, BPK_CORRUPT,
 		 "%s: no checksum fails, but %" PRIu64 " of %" PRIu64
 		 " cells differ from its parity, and it was not written since",
-		 path, side->scan.bad, bpk_parity_cells(side->parity));
-	return judge_damage(shared, side, path, verdict, err);
+		 in->path, side->scan.bad, bpk_parity_cells(side->parity));
+	return judge_damage(shared, side, in, verdict, err);
 }
 
 static int fail_later(const char *path, struct bpk_err *err)
@@ -122,7 +154,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
-		return judge_unwritten(shared, side, path, verdict, err);
+		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_has_later(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
 		verdict->later = true;
@@ -171,20 +203,6 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 static bool is_open(const struct bpk_place *place)
 {
 	return place->source != NULL || place->directory != NULL;
-}
-
-static bool is_in_change(const struct bpk_place *place)
-{
-	return place->is_directory ? bpk_dir_in_change(place->directory)
-				   : bpk_source_in_change(place->source);
-}
-
-bool bpk_heal_is_moving(const struct bpk_input *in)
-{
-	struct stat now;
-
-	return is_in_change(&in->place) || stat(in->path, &now) != 0 ||
-	       !bpk_is_still(&now, bpk_input_stat(in));
 }
 
 /* The same, or the parity file was renewed since it was opened. */
@@ -261,12 +279,16 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	if (bpk_place_pending(&in->place))
 		return judge_pending(in, rc, verdict, err);
 	if (bpk_heal_open(shared, &side, in->path, &there, &why) != 0 ||
-	    (there && bpk_side_compare(&side, in->path, &why) != 0))
-		rc = rc == 0 && why.kind == BPK_FAILED && is_moving(in, &side)
-			     ? 0
-			     : judge_unusable(rc, &side, in->path, &why, err);
-	else if (there && rc != 0)
-		rc = judge_damage(shared, &side, in->path, verdict, err);
+	    (there && bpk_side_compare(&side, in->path, &why) != 0)) {
+		bool moves = why.kind == BPK_FAILED &&
+			     ((in->place.is_directory && rc != 0) || is_moving(in, &side));
+
+		verdict->gone = moves && rc != 0;
+		if (verdict->gone)
+			await_end(in);
+		rc = moves ? rc : judge_unusable(rc, &side, in->path, &why, err);
+	} else if (there && rc != 0)
+		rc = judge_damage(shared, &side, in, verdict, err);
 	else if (there && !is_moving(in, &side))
 		rc = judge_whole(shared, &side, in, verdict, err);
 	if (verdict->parity == BPK_SIDE_NONE &&

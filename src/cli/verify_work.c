@@ -388,13 +388,15 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 
 		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
 	}
-	if (!verdict.heals || !shared->heal)
+	if (!verdict.gone && (!verdict.heals || !shared->heal))
 		return rc;
 	*err = (struct bpk_err){ 0 };
-	if (bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0 ||
+	/* under the lock, another command's healing has ended */
+	if ((shared->heal && bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0) ||
 	    verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
-	bpk_heal_tell(shared, transfer->in->path, &healed);
+	if (healed.cells > 0)
+		bpk_heal_tell(shared, transfer->in->path, &healed);
 	/* the parity file may be damaged, too, which restored what was lost nonetheless */
 	rc = bpk_heal_judge(shared, transfer->in, 0, &verdict, err);
 	return note_parity(args, transfer->in, found, BPK_OK, &verdict, rc, err);

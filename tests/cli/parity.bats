@@ -1133,3 +1133,40 @@ END
         done
     done
 }
+
+@test "verify beside a healing finds no damage without a remedy, and two healings at once agree" {
+    local name i one two other options target
+    data noise 900000 a
+    for name in x.blp x.b2s x.blpd; do
+        options=
+        target=/
+        [ $name != x.blpd ] || options="--superchunk-size 80K"
+        bpk pack -q -z 20000 $options --parity 10 -o $name a
+        cp -Rp $name good
+        cp -Rp $name bad
+        case $name in
+            x.blp) target= ;;
+            x.b2s) target=/00000007.chunk ;;
+            x.blpd) target=/data/__3__.bin ;;
+        esac
+        printf '????????' | dd of=bad$target bs=1 seek=9000 conv=notrunc status=none
+        touch -r good$target bad$target
+        for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+            rm -rf $name
+            cp -Rp bad $name
+            other=--heal
+            [ $((i % 3)) -gt 0 ] || other=
+            "$BPK" verify --heal $name 2>err1 &
+            one=$!
+            sleep 0.0$(printf %02d $((i * 2)))
+            two=0
+            "$BPK" verify $other $name 2>err2 || two=$?
+            wait $one || die "status $?: $(cat err1)"
+            # 1: changed while it was read; 3 without --heal: before the healing began
+            [ $two -lt 2 ] || { [ $two -eq 3 ] && [ -z "$other" ]; } || die "$name, verify $other: status $two: $(cat err2)"
+            quietly bpk verify $name
+            cmp $name$target good$target
+        done
+        rm -rf $name good bad
+    done
+}
