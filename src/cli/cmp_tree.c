@@ -254,13 +254,14 @@ static int gather(struct trees *trees, struct bpk_err *err)
 static void tell_sum(const struct trees *trees)
 {
 	const struct bpk_shared *shared = &trees->args->shared;
+	uint64_t equal = trees->npairs - trees->ndifferent - trees->nlone - trees->nfailed;
 
 	if (shared->verbose == 0 || shared->json || shared->quiet)
 		return;
-	printf("%" PRIu64 " files are equal, %" PRIu64 " different, %" PRIu64
+	printf("%" PRIu64 " %s equal, %" PRIu64 " different, %" PRIu64
 	       " in one directory only, %" PRIu64 " failed\n",
-	       trees->npairs - trees->ndifferent - trees->nlone - trees->nfailed, trees->ndifferent,
-	       trees->nlone, trees->nfailed);
+	       equal, bpk_plural(equal, "file is", "files are"), trees->ndifferent, trees->nlone,
+	       trees->nfailed);
 	bpk_flush_results();
 }
 

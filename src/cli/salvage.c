@@ -224,16 +224,16 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 
 	if (job->guessed > 0 && job->lost == 0)
 		bpk_fail(err, BPK_CORRUPT,
-			 "%" PRIu64 " of %" PRIu64
-			 " chunks had a damaged byte, and are guessed%s%s",
-			 job->guessed, job->found.nchunks, semicolon, doubt);
+			 "%" PRIu64 " of %" PRIu64 " chunks had a damaged byte, and %s guessed%s%s",
+			 job->guessed, job->found.nchunks, bpk_plural(job->guessed, "is", "are"),
+			 semicolon, doubt);
 	else if (job->lost == 0)
 		bpk_fail(err, BPK_CORRUPT, "all %" PRIu64 " chunks that were found are intact%s%s",
 			 job->found.nchunks, semicolon, doubt);
 	else
-		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks are lost%s%s%s",
+		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks %s lost%s%s%s",
 			 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
-			 consequence, semicolon, doubt);
+			 bpk_plural(job->lost, "is", "are"), consequence, semicolon, doubt);
 	return bpk_input_subject(&job->in, err);
 }
 
@@ -353,11 +353,14 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		tell_rest(&job->in);
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
-			 "%zu more intact chunks have another size, and are left out",
-			 job->found.nothers);
+			 "%zu more intact %s another size, and %s left out", job->found.nothers,
+			 bpk_plural(job->found.nothers, "chunk has", "chunks have"),
+			 bpk_plural(job->found.nothers, "is", "are"));
 	if (job->guessed > 0 && job->lost > 0)
 		bpk_note(bpk_input_name(job->in.path),
-			 "%" PRIu64 " chunks had a damaged byte, and are guessed", job->guessed);
+			 "%" PRIu64 " %s a damaged byte, and %s guessed", job->guessed,
+			 bpk_plural(job->guessed, "chunk had", "chunks had"),
+			 bpk_plural(job->guessed, "is", "are"));
 	if (applies && bpk_salvage_loses_array(job))
 		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
 			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");

@@ -84,10 +84,10 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
 
         hurt 2.$suffix 40000 100
         ends 2 bpk repair --merge 1.$suffix 2.$suffix
-        says "1 of 13 chunks are lost\$"
+        says "1 of 13 chunks is lost\$"
         [ "$(grep -c 'are lost' "$out")" -eq 1 ]
         ends 2 bpk repair --merge -o none.$suffix 1.$suffix 2.$suffix
-        says "1 of 13 chunks are lost; --fill zero or skip writes the others\$"
+        says "1 of 13 chunks is lost; --fill zero or skip writes the others\$"
         [ ! -e none.$suffix ]
         ends 2 bpk repair --merge --fill zero -o filled.$suffix 1.$suffix 2.$suffix
         bpk verify filled.$suffix

@@ -158,7 +158,7 @@ write((places[5][0], places[5][1] + 100), b"?????")
 END
         ends 2 bpk repair $name
         grep -qx "$name: raw bytes 0:1310720 are intact, but not certain" "$out" || die "$(cat "$out")"
-        says '1 of 10 chunks are lost.*; raw bytes 0:1048576 are not those of the recorded identity, and chunks may be swapped or copied$'
+        says '1 of 10 chunks is lost.*; raw bytes 0:1048576 are not those of the recorded identity, and chunks may be swapped or copied$'
         ends 2 bpk repair --json $name
         grep -q '"certain":false' "$out"
         ends 2 bpk repair --apply --fill zero -f -o new $name

@@ -223,7 +223,7 @@ rounds() {
     bpk pack -q -z 16K -o A.blpd A
     "$python" "$tests/lib/damage.py" A.blpd 2
     ends 2 bpk repair --apply --guess -o new.blpd A.blpd
-    says '1 of 7 chunks had a damaged byte, and are guessed'
+    says '1 of 7 chunks had a damaged byte, and is guessed'
     grep -qx 'A.blpd: raw bytes 32768:49152 are guessed' "$out"
     bpk verify new.blpd
     bpk cat new.blpd | cmp - A
@@ -271,7 +271,7 @@ rounds() {
     done
     dd if=/dev/zero of=s.blp bs=1 seek=$(($(stat -c %s s.blp) - 5)) count=1 conv=notrunc status=none
     ends 2 bpk repair --apply -f -o new.blp s.blp
-    says '1 of 15 chunks are lost; --fill'
+    says '1 of 15 chunks is lost; --fill'
 }
 
 @test "a chunk that was copied does not stand for the lost one beside it: bytes are left over" {
@@ -374,7 +374,7 @@ END
         [ -e "$file" ] || file=$2
         dd if=/dev/zero of="$file" bs=1 seek=200 count=8 conv=notrunc status=none
         ends 2 bpk repair $name
-        says '1 of 13 chunks are lost'
+        says '1 of 13 chunks is lost'
     done
     # parity restores it
     bpk pack -q -z 16K --parity 10% -o p.blp A
