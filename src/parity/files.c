@@ -136,24 +136,21 @@ bool bpk_parity_time_passed(struct timespec then, struct timespec now)
 	       (now.tv_sec == then.tv_sec && now.tv_nsec > then.tv_nsec);
 }
 
-/* The files of now that are later than all of then. */
-static uint64_t count_later(const struct bpk_parity_files *then, const struct bpk_parity_files *now)
+struct timespec bpk_parity_files_last(const struct bpk_parity_files *files)
 {
 	struct timespec last = { 0 };
-	uint64_t later = 0;
 
-	for (size_t i = 0; i < then->count; i++)
-		if (then->files[i].name != NULL &&
-		    bpk_parity_time_passed(last, then->files[i].time))
-			last = then->files[i].time;
-	for (size_t i = 0; i < now->count; i++)
-		later += bpk_parity_time_passed(last, now->files[i].time);
-	return later;
+	for (size_t i = 0; i < files->count; i++)
+		if (files->files[i].name != NULL &&
+		    bpk_parity_time_passed(last, files->files[i].time))
+			last = files->files[i].time;
+	return last;
 }
 
 struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *then,
 					       const struct bpk_parity_files *now)
 {
+	const struct timespec last = bpk_parity_files_last(then);
 	struct bpk_parity_drift drift = { 0 };
 	uint64_t found = 0;
 
@@ -170,7 +167,8 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 			       (!bpk_parity_time_is(old->time, new->time) || new->size > old->size);
 	}
 	drift.added = now->count - found;
-	drift.later = count_later(then, now);
+	for (size_t i = 0; i < now->count; i++)
+		drift.later += bpk_parity_time_passed(last, now->files[i].time);
 	return drift;
 }
 
@@ -179,6 +177,18 @@ bool bpk_parity_files_same(const struct bpk_parity_files *then, const struct bpk
 	struct bpk_parity_drift drift = bpk_parity_files_drift(then, now);
 
 	return drift.missing + drift.resized + drift.newer + drift.added == 0;
+}
+
+int bpk_parity_files_unchanged(struct bpk_dir *dir, bool (*owns)(const char *name),
+			       const struct bpk_parity_files *listed, struct bpk_err *err)
+{
+	struct bpk_parity_files now;
+	int rc = bpk_parity_files_list(dir, owns, &now, err);
+
+	if (rc == 0 && !bpk_parity_files_same(listed, &now))
+		rc = bpk_fail_changed(err);
+	bpk_parity_files_clear(&now);
+	return rc;
 }
 
 /* A list that is carried on. */

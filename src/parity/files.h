@@ -43,6 +43,14 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 					       const struct bpk_parity_files *now);
 bool bpk_parity_files_same(const struct bpk_parity_files *then, const struct bpk_parity_files *now);
 
+/* Fail with BPK_FAILED, "changed while it was read", if the files of dir are not those of a list
+ * that bpk_parity_files_list made. */
+int bpk_parity_files_unchanged(struct bpk_dir *dir, bool (*owns)(const char *name),
+			       const struct bpk_parity_files *listed, struct bpk_err *err);
+
+/* The time of the file that was changed last. */
+struct timespec bpk_parity_files_last(const struct bpk_parity_files *files);
+
 struct bpk_parity_range;
 
 /*
