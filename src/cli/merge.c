@@ -24,6 +24,23 @@ static int fail_copy(const struct bpk_input *in, struct bpk_err *err, enum bpk_k
 	return bpk_input_subject(in, err);
 }
 
+/* Of a sealed archive with bytes behind it, the archive alone is the copy. One that does not open
+ * is damaged. */
+static int leave_rest(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	if (in->format == NULL || in->place.is_directory)
+		return 0;
+	if (bpk_input_start(in, shared, shared->chunk_limit, &why) != 0)
+		return bpk_err_pass_memory(&why, err);
+	if (bpk_input_leave_rest(in, err) != 0)
+		return -1;
+	if (in->rest > 0)
+		bpk_salvage_tell_rest(in);
+	return 0;
+}
+
 static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 {
 	struct bpk_input *in = &m->copies[m->count++];
@@ -38,7 +55,7 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 	if (place->is_member || (!place->is_directory && !bpk_source_seekable(place->source)))
 		return fail_copy(in, err, BPK_FAILED, "is no file or directory of its own");
 	if (!bpk_salvage_has_leftover(place))
-		return 0;
+		return leave_rest(m->job.shared, in, err);
 	bpk_fail(err, BPK_FAILED,
 		 "has a change that was interrupted; bpk repair --in-place %s settles it",
 		 bpk_shell_word(path, word));

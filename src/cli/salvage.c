@@ -296,7 +296,7 @@ static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	return check_raw(job, err);
 }
 
-static void tell_rest(const struct bpk_input *in)
+void bpk_salvage_tell_rest(const struct bpk_input *in)
 {
 	uint64_t end = bpk_source_size(in->place.source);
 	char word[BPK_WORD_TEXT];
@@ -350,7 +350,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 			 bpk_plural(job->replaced, "its place", "their places"),
 			 bpk_plural(job->replaced, "it", "them"));
 	if (job->in.rest > 0)
-		tell_rest(&job->in);
+		bpk_salvage_tell_rest(&job->in);
 	if (job->found.nothers > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%zu more intact %s another size, and %s left out", job->found.nothers,

@@ -52,6 +52,9 @@ const struct bpk_format *bpk_salvage_format(const struct bpk_input *in);
 /* A change that was interrupted is settled first; a list that is not used may explain damage. */
 bool bpk_salvage_has_leftover(const struct bpk_place *place);
 
+/* Say that the bytes behind a sealed archive are left out (bpk_input_leave_rest). */
+void bpk_salvage_tell_rest(const struct bpk_input *in);
+
 /* Search, show, and with applies save. Fails with the verdict: BPK_CORRUPT, BPK_REPAIRABLE. */
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err);
 

@@ -466,3 +466,20 @@ END
     says '^bpk: 2.blp: gives more chunks than the copies together, and is taken alone$'
     grep -qx '2.blp: raw bytes 0:210000 are intact' "$out" || die "$(cat "$out")"
 }
+
+@test "bytes behind a sealed copy are left out, and the seal stays" {
+    data noise 300000 A
+    local kind
+    for kind in blp b2frame; do
+        bpk pack -q --seal -z 10000 -o good.$kind A
+        cp good.$kind 1.$kind
+        hurt 1.$kind 150000 4
+        { cat good.$kind && echo junk; } >2.$kind
+        { cat good.$kind good.$kind; } >3.$kind
+        for copies in "1.$kind 2.$kind" "3.$kind 1.$kind" "2.$kind 3.$kind"; do
+            ends 0 bpk repair --merge -f -o new.$kind $copies
+            says "[23].$kind: [0-9]+ bytes from offset [0-9]+ on, behind the end of the sealed archive, are left out"
+            cmp new.$kind good.$kind
+        done
+    done
+}
