@@ -176,7 +176,8 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	settle_healing(args, path);
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;
-	if (bpk_renewal_begin(&edited->renewal, path, only_adds, err) != 0)
+	if (bpk_renewal_begin(&edited->renewal, path, only_adds, err) != 0 ||
+	    (edited->renewal.path != NULL && bpk_heal_refuse_earlier(path, err) != 0))
 		return -1;
 	return check_options(edited, err);
 }

@@ -191,10 +191,14 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 					     .sync = !shared->no_sync };
 	struct file_work w = { .healed = healed };
 	struct bpk_source *source = NULL;
+	struct stat like;
 	int rc = bpk_source_open(path, &source, err);
 
 	if (rc != 0)
 		return bpk_err_subject(err, "%s", path);
+	like = *bpk_source_stat(source);
+	/* the content is that of the parity file's time, and so is the time */
+	like.st_mtim = bpk_parity_time(side->parity);
 	options.not_this = bpk_source_stat(source);
 	options.nor_this = bpk_parity_stat(side->parity);
 	if (bpk_draft_open(shared->output, &options, &w.draft, err) != 0) {
@@ -205,7 +209,7 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 	} else if (fill(side, source, &w, err) != 0) {
 		rc = bpk_err_subject(err, "%s", path);
 	}
-	if (rc == 0 && bpk_draft_keep(w.draft, bpk_source_stat(source), err) != 0)
+	if (rc == 0 && bpk_draft_keep(w.draft, &like, err) != 0)
 		rc = bpk_err_subject(err, "%s", shared->output);
 	else if (rc != 0)
 		bpk_draft_drop(w.draft);
@@ -271,13 +275,26 @@ void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path)
 	record(shared, path, NULL);
 }
 
-/* path is damaged, as err says. */
-static int apply(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+/* The output has the state of the parity, of another time than the archive. */
+static void tell_state(const struct bpk_shared *shared, const struct bpk_side *side,
+		       const char *path, bool is_alone)
+{
+	if (shared->quiet || bpk_side_is_as_then(side, path))
+		return;
+	if (bpk_heal_is_earlier(side, path))
+		bpk_note(shared->output, "has the state of the parity; that of %s is older", path);
+	else if (is_alone)
+		bpk_note(shared->output, "has all of %s, whose parity is of another time", path);
+}
+
+/* in is damaged, as err says. */
+static int apply(const struct bpk_shared *shared, const struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err damage = *err;
 	struct bpk_healed healed = { 0 };
+	const char *path = in->path;
 	struct bpk_side side;
-	bool there;
+	bool there, is_alone = false;
 	int rc = bpk_side_open(&side, path, &there, err);
 
 	if (rc == 0 && !there) {
@@ -286,24 +303,26 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 	}
 	if (rc == 0)
 		rc = compare(shared, &side, path, &damage, err);
-	if (rc == 0)
+	if (rc == 0) {
+		is_alone = bpk_heal_is_damage_alone(&side, in) || bpk_heal_has_later(&side, path);
 		rc = bpk_parity_files(side.parity) != NULL
 			     ? bpk_heal_tree_into(shared, &side, path, &healed, err)
 			     : write_output(shared, &side, path, &healed, err);
-	if (rc == 0 && !bpk_side_is_as_then(&side, path) && !shared->quiet)
-		bpk_note(shared->output,
-			 bpk_heal_has_later(&side, path)
-				 ? "has the state of the parity; that of %s is older"
-				 : "has the state in which %s was when its parity was written; it "
-				   "was written since",
-			 path);
-	if (rc == 0)
+	}
+	if (rc == 0) {
+		tell_state(shared, &side, path, is_alone);
 		rc = verify_path(shared, shared->output, err);
+	}
 	if (rc == 0) {
 		tell(shared, shared->output, side.name, &healed);
 		record(shared, path, shared->output);
 	}
 	bpk_side_clear(&side);
+	if (rc == 0 && !is_alone)
+		rc = bpk_fail(err, BPK_CORRUPT,
+			      "%s: has the state in which %s was when its parity was made, without "
+			      "the changes since",
+			      shared->output, path);
 	return rc;
 }
 
@@ -311,18 +330,15 @@ static int apply(const struct bpk_shared *shared, const char *path, struct bpk_e
 static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in,
 			   struct bpk_err *err)
 {
-	const char *path = in->path;
 	struct bpk_heal_verdict verdict;
 
 	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
-	if (verdict.heals || verdict.later) {
-		bpk_input_close(in);
-		return apply(shared, path, err);
-	}
+	if (verdict.heals || verdict.later)
+		return apply(shared, in, err);
 	if (err->kind == BPK_CORRUPT)
 		return -1;
 	*err = (struct bpk_err){ 0 }; /* stale parity */
-	bpk_heal_tell_whole(shared, path);
+	bpk_heal_tell_whole(shared, in->path);
 	return 0;
 }
 
@@ -344,8 +360,7 @@ void bpk_heal_into(const struct bpk_args *args, const char *path)
 		rc = bpk_input_subject(&in, &err);
 	} else if (rc == 0 && (bpk_side_verify(shared, &in, &err) != 0 ||
 			       bpk_verify_recorded(shared, &in, false, &err) != 0)) {
-		bpk_input_close(&in);
-		rc = apply(shared, path, &err);
+		rc = apply(shared, &in, &err);
 	} else if (rc == 0) {
 		rc = apply_unwritten(shared, &in, &err);
 	}

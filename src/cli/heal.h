@@ -31,9 +31,9 @@ bool bpk_heal_is_moving(const struct bpk_input *in);
 int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, int rc,
 		   struct bpk_heal_verdict *verdict, struct bpk_err *err);
 
-/* Fail with BPK_REPAIRABLE if the parity file of the archive at path, which is whole, restores a
- * later state than the archive has: an older copy was put into its place. */
-int bpk_heal_refuse_later(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
+/* Fail with BPK_REPAIRABLE if the parity file of the archive at path, which is whole, is of a later
+ * state than the archive: an older copy was put into its place. */
+int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err);
 
 /* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
  * checksums that are hard to forge and the identity that it records. Parity that differs is of

@@ -55,10 +55,15 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
 	verdict->heals = bpk_side_is_as_then(side, path);
 	bpk_shell_word(path, word);
+	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in))
+		return bpk_fail(err, BPK_CORRUPT,
+				"%s; it was changed since its parity was made: bpk repair --apply "
+				"-o OUT %s writes the state of then, without these changes",
+				plain.text, word);
 	if (!verdict->heals)
 		return bpk_fail(err, BPK_REPAIRABLE,
-				"%s; the file was written since its parity was: bpk repair --apply "
-				"-o OUT %s writes the state of then into another file",
+				"%s; parity of another time restores all of it: bpk repair --apply "
+				"-o OUT %s writes that into another file",
 				plain.text, word);
 	return bpk_fail(err, BPK_REPAIRABLE,
 			"%s; parity restores all of it: bpk verify --heal %s in place, bpk repair "
@@ -79,32 +84,39 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, in, verdict, err);
 }
 
-static int fail_later(const char *path, struct bpk_err *err)
+static int fail_earlier(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];
 
+	bpk_shell_word(path, word);
+	if (!bpk_heal_has_later(side, path))
+		return bpk_fail(
+			err, BPK_REPAIRABLE,
+			"is whole, but an older state than that of its parity, which cannot "
+			"restore the later one; bpk parity --force %s renews it",
+			word);
 	return bpk_fail(err, BPK_REPAIRABLE,
 			"is whole, but an older state than that of its parity: bpk repair --apply "
-			"-o OUT %s writes the later one",
-			bpk_shell_word(path, word));
+			"-o OUT %s writes the later one, or bpk parity --force %s renews it",
+			word, word);
 }
 
-int bpk_heal_refuse_later(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
-	bool there, later = false;
+	bool there, earlier = false;
 
-	if (bpk_heal_open(shared, &side, path, &there, &why) == 0 && there &&
-	    (bpk_parity_files(side.parity) != NULL || !bpk_side_is_as_then(&side, path)))
-		later = bpk_side_compare(&side, path, &why) == 0 && bpk_heal_has_later(&side, path);
+	if (bpk_side_open(&side, path, &there, &why) == 0 && there &&
+	    bpk_heal_seems_earlier(&side, path))
+		earlier = bpk_side_compare(&side, path, &why) == 0 &&
+			  bpk_heal_is_earlier(&side, path);
+	if (earlier)
+		fail_earlier(&side, path, err);
 	bpk_side_clear(&side);
 	if (bpk_err_pass_memory(&why, err) != 0)
 		return -1;
-	if (!later)
-		return 0;
-	fail_later(path, err);
-	return bpk_err_subject(err, "%s", path);
+	return earlier ? bpk_err_subject(err, "%s", path) : 0;
 }
 
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
@@ -155,10 +167,10 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, in, verdict, err);
-	if (bpk_heal_has_later(side, path)) {
+	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
-		verdict->later = true;
-		fail_later(path, err);
+		verdict->later = bpk_heal_has_later(side, path);
+		fail_earlier(side, path, err);
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;

@@ -115,17 +115,33 @@ bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *
 	return *size > 0;
 }
 
-static bool was_written_before(const struct bpk_side *side, const char *path)
+static bool has_earlier_files(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_files now;
+	struct bpk_parity_drift drift = { 0 };
+
+	if (bpk_side_list(path, &now, NULL) == 0)
+		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
+	bpk_parity_files_clear(&now);
+	return drift.newer > 0 && drift.later == 0;
+}
+
+bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path)
 {
 	struct stat now;
 
 	if (bpk_parity_files(side->parity) != NULL)
-		return side->drift.newer > 0 && side->drift.later == 0;
+		return has_earlier_files(side, path);
 	return stat(path, &now) == 0 && !bpk_side_is_current(side, &now) &&
 	       bpk_parity_time_passed(now.st_mtim, bpk_parity_time(side->parity));
 }
 
+bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)
+{
+	return bpk_side_has_damage(side) && bpk_heal_seems_earlier(side, path);
+}
+
 bool bpk_heal_has_later(const struct bpk_side *side, const char *path)
 {
-	return bpk_side_has_damage(side) && side->scan.lost == 0 && was_written_before(side, path);
+	return side->scan.lost == 0 && bpk_heal_is_earlier(side, path);
 }

@@ -19,8 +19,19 @@ int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *s
  * file heals in place. */
 int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
-/* True if the parity file restores a later state than that of the archive at path, which was
- * compared with it: its bytes differ, and its times are earlier. */
+/* True if no byte of the archive differs from its parity, to which it was compared, but those of
+ * damaged chunks: what parity restores lacks nothing that was written since. in was read, or does
+ * not open. */
+bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_input *in);
+
+/* True if the archive at path is of an earlier time than its parity file. Nothing is read. */
+bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);
+
+/* True if the parity file is of a later state than the archive at path, which was compared with it:
+ * bytes differ, and its times are earlier. */
+bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path);
+
+/* True if it restores that later state, too. */
 bool bpk_heal_has_later(const struct bpk_side *side, const char *path);
 
 /* Find the run of bad cells, in bytes, at *offset or behind it. False: there is none. */

@@ -122,8 +122,6 @@ static int refuse_damaged(const struct bpk_shared *shared, const struct bpk_inpu
 
 	if (rc == 0 && !bpk_heal_is_proven(shared, in))
 		rc = bpk_side_need_whole(in->path, old_damaged, err);
-	if (rc == 0)
-		rc = bpk_heal_refuse_later(shared, in->path, err);
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
 		return rc;
 	why = *err;
@@ -148,6 +146,8 @@ int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned 
 	}
 	if (rc == 0 && !trusts)
 		rc = refuse_damaged(shared, in, &old.damaged, err);
+	if (rc == 0 && !trusts)
+		rc = bpk_heal_refuse_earlier(in->path, err);
 	if (rc == 0)
 		rc = write_side(shared, in, share, &options, &old, err);
 	bpk_parity_files_clear(&files);

@@ -133,10 +133,10 @@ current() {
         cp old.bpp a.bpp
         rot "$(find a -type f -size +10k | sort | tail -1)" 5000 10
         cp -a a newer
-        refuses 3 'written since its parity was' bpk verify --heal a
+        refuses 2 'changed since its parity was made' bpk verify --heal a
         alike a newer
-        ends 0 bpk repair --apply -f -o out a
-        says 'out: has the state in which a was'
+        ends 2 bpk repair --apply -f -o out a
+        says 'out: has the state in which a was when its parity was made, without the changes since$'
         alike out good
         rm -r newer
     done
