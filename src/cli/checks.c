@@ -170,12 +170,15 @@ static int check_end(struct bpk_view *text, size_t *count, struct bpk_err *err)
 	return 0;
 }
 
+static bool has_magic(struct bpk_view text)
+{
+	return text.size >= strlen(magic) && memcmp(text.data, magic, strlen(magic)) == 0;
+}
+
 static int read_lines(struct bpk_checks *checks, struct bpk_view text, struct bpk_err *err)
 {
 	size_t head = strlen(magic), count = 0;
 
-	if (text.size < head || memcmp(text.data, magic, head) != 0)
-		return bpk_fail(err, BPK_FAILED, "is not a state of bpk verify");
 	if (check_end(&text, &count, err) != 0)
 		return -1;
 	for (size_t at = head; at < text.size;) {
@@ -215,6 +218,9 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 	if (rc == 0)
 		rc = bpk_source_need_at(place.source, 0, bpk_span(text.data, text.size), err);
 	bpk_place_close(&place);
+	/* another file, which may be one of the user's archives */
+	if (rc == 0 && !has_magic(bpk_buf_view(&text)))
+		rc = bpk_fail(err, BPK_FAILED, "is not a state of bpk verify");
 	if (rc == 0 && read_lines(checks, bpk_buf_view(&text), err) != 0)
 		rc = fail_lines(err);
 	bpk_buf_clear(&text);

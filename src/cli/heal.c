@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/heal_side.h"
@@ -141,6 +142,22 @@ bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
 							 : heal_file(&side, path, NULL, NULL)) == 0;
 	bpk_side_clear(&side);
 	return settled;
+}
+
+void bpk_heal_keep_time(const char *path)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct bpk_side side;
+	bool there;
+
+	if (bpk_side_open(&side, path, &there, NULL) == 0 && there &&
+	    bpk_parity_files(side.parity) == NULL && !bpk_side_is_as_then(&side, path) &&
+	    bpk_side_compare(&side, path, NULL) == 0 && !bpk_side_has_damage(&side) &&
+	    side.scan.size == bpk_parity_size(side.parity)) {
+		times[1] = bpk_parity_time(side.parity);
+		(void)utimensat(AT_FDCWD, path, times, 0);
+	}
+	bpk_side_clear(&side);
 }
 
 /* ---- into another file ---- */

@@ -54,6 +54,10 @@ int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct 
  * was none, or that failed, and another change may be pending. */
 bool bpk_heal_settle(const struct bpk_shared *shared, const char *path);
 
+/* A change of the file at path was undone: if it has the content of its parity file, it gets that
+ * time again, as damage that comes later needs it. Of a directory nothing is done. */
+void bpk_heal_keep_time(const char *path);
+
 void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 		   const struct bpk_healed *healed);
 

@@ -155,6 +155,17 @@ static const char *name_damage(const struct bpk_parity_scan *scan, char where[64
 	return where;
 }
 
+/* A time that was cut to seconds may be that of a later write in the same second. */
+static bool is_exactly_then(const struct bpk_side *side, const char *path)
+{
+	const struct timespec then = bpk_parity_time(side->parity);
+	struct stat now;
+
+	return bpk_side_is_as_then(side, path) &&
+	       (bpk_parity_files(side->parity) != NULL ||
+		(stat(path, &now) == 0 && now.st_mtim.tv_nsec == then.tv_nsec));
+}
+
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
 		       struct bpk_err *err)
@@ -164,7 +175,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	char word[BPK_WORD_TEXT], where[64];
 
 	bpk_shell_word(path, word);
-	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
+	if (bpk_side_has_damage(side) && is_exactly_then(side, path) &&
 	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {

@@ -20,8 +20,8 @@ int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *s
 int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
 /* True if no byte of the archive differs from its parity, to which it was compared, but those of
- * damaged chunks: what parity restores lacks nothing that was written since. in was read, or does
- * not open. */
+ * damaged chunks: the state that parity restores lacks nothing that was written since. in was read,
+ * or does not open. */
 bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_input *in);
 
 /* True if the archive at path is of an earlier time than its parity file. Nothing is read. */

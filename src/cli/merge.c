@@ -24,16 +24,34 @@ static int fail_copy(const struct bpk_input *in, struct bpk_err *err, enum bpk_k
 	return bpk_input_subject(in, err);
 }
 
+/* Note the generation of a seal. Nothing proves that of a damaged copy. */
+static void note_generation(struct bpk_salvage_job *job, const struct bpk_input *in)
+{
+	const struct bpk_seal_info *seal = &in->info->seal;
+
+	if (!seal->sealed || seal->generation == 0 || seal->generation == BPK_UNKNOWN)
+		return;
+	job->differ = job->differ || (job->newest > 0 && job->newest != seal->generation);
+	if (seal->generation <= job->newest)
+		return;
+	job->newest = seal->generation;
+	job->newest_path = in->path;
+}
+
 /* Of a sealed archive with bytes behind it, the archive alone is the copy. One that does not open
  * is damaged. */
-static int leave_rest(const struct bpk_shared *shared, struct bpk_input *in, struct bpk_err *err)
+static int look_at_seal(struct merging *m, struct bpk_input *in, struct bpk_err *err)
 {
+	const struct bpk_shared *shared = m->job.shared;
 	struct bpk_err why = { 0 };
 
-	if (in->format == NULL || in->place.is_directory)
+	if (in->format == NULL)
 		return 0;
 	if (bpk_input_start(in, shared, shared->chunk_limit, &why) != 0)
 		return bpk_err_pass_memory(&why, err);
+	note_generation(&m->job, in);
+	if (in->place.is_directory)
+		return 0;
 	if (bpk_input_leave_rest(in, err) != 0)
 		return -1;
 	if (in->rest > 0)
@@ -55,7 +73,7 @@ static int open_copy(struct merging *m, const char *path, struct bpk_err *err)
 	if (place->is_member || (!place->is_directory && !bpk_source_seekable(place->source)))
 		return fail_copy(in, err, BPK_FAILED, "is no file or directory of its own");
 	if (!bpk_salvage_has_leftover(place))
-		return leave_rest(m->job.shared, in, err);
+		return look_at_seal(m, in, err);
 	bpk_fail(err, BPK_FAILED,
 		 "has a change that was interrupted; bpk repair --in-place %s settles it",
 		 bpk_shell_word(path, word));
@@ -171,6 +189,15 @@ static int fail_bare(const struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_input_subject(&job->in, err);
 }
 
+static int fail_older(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	bpk_fail(err, BPK_CORRUPT,
+		 "the result is of an older state: its seal is of generation %" PRIu64
+		 ", and that of %s of %" PRIu64,
+		 job->in.info->seal.generation, job->newest_path, job->newest);
+	return bpk_input_subject(&job->in, err);
+}
+
 /* True if checksums or a seal of the union were tested. */
 static bool has_digests(const struct bpk_info *info)
 {
@@ -234,6 +261,8 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
 	if (bpk_merge_bare(job->merge) > 0 && !proven)
 		return fail_bare(job, err);
+	if (job->in.info->seal.generation < job->newest)
+		return fail_older(job, err);
 	if (!applies && bpk_merge_changes(job->merge))
 		return fail_copy(&job->in, err, BPK_REPAIRABLE,
 				 "is damaged, but the copies together have all of it; -o OUT "

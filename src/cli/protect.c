@@ -134,6 +134,7 @@ int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned 
 {
 	struct bpk_side_options options = { .force = shared->force, .sync = !shared->no_sync };
 	struct bpk_parity_files files = { 0 };
+	struct bpk_heal_verdict verdict;
 	struct old old = { 0 };
 	struct stat seen;
 	int rc = bpk_side_check_own(in, "parity", err);
@@ -143,6 +144,8 @@ int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned 
 		options.seen = &seen;
 		options.files = in->place.is_directory ? &files : NULL;
 		rc = verify(shared, in, &files, err);
+		if (rc != 0)
+			rc = bpk_heal_judge(shared, in, rc, &verdict, err);
 	}
 	if (rc == 0 && !trusts)
 		rc = refuse_damaged(shared, in, &old.damaged, err);

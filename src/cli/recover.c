@@ -141,6 +141,8 @@ static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, 
 	if (!(is_pending && bpk_heal_settle(&args->shared, in->path)) &&
 	    change_nothing(args, in, any, err) != 0)
 		return bpk_input_subject(in, err);
+	if (left)
+		bpk_heal_keep_time(in->path);
 	tell(args, in->path, left ? "settled" : "none",
 	     left ? "what was pending is settled" : "no change is pending");
 	return 0;

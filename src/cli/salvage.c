@@ -253,6 +253,13 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 
 	if (applies && certain && (job->lost == 0 || job->raw != NULL))
 		return 0;
+	if (job->raw != NULL && job->lost > 0) {
+		const char *semicolon, *doubt = doubt_of(job, &semicolon);
+
+		bpk_fail(err, BPK_CORRUPT, "the raw data stand for lost chunks%s%s", semicolon,
+			 doubt);
+		return bpk_input_subject(&job->in, err);
+	}
 	if (job->lost > 0 || !certain)
 		return fail_lost(job, consequence_of(job, applies), err);
 	bpk_fail(err, BPK_REPAIRABLE,
@@ -322,6 +329,11 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
+	if (job->differ &&
+	    bpk_salvage_doubt(&job->found,
+			      "the copies have seals of two generations, and may be of two states",
+			      err) != 0)
+		return -1;
 	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
@@ -341,7 +353,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (job->loses_ident)
 		bpk_note(bpk_input_name(job->in.path),
 			 "recorded an identity; the result has none, since %s",
-			 job->lost > 0 ? "chunks are lost" : "it is not proven to be theirs");
+			 job->raw != NULL ? "it is not that of the raw data"
+			 : job->lost > 0  ? "chunks are lost"
+					  : "it is not proven to be theirs");
 	if (job->replaced > 0)
 		bpk_note(bpk_input_name(job->in.path),
 			 "%" PRIu64 " intact %s not at %s: the raw data, whose identity is "
@@ -364,7 +378,11 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (applies && bpk_salvage_loses_array(job))
 		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
 			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");
-	return judge(job, applies, err);
+	if (judge(job, applies, err) == 0)
+		return 0;
+	if (applies && !job->shared->quiet)
+		bpk_note(job->shared->output, "was written of the chunks that were found");
+	return -1;
 }
 
 void bpk_salvage_job_clear(struct bpk_salvage_job *job)

@@ -40,6 +40,10 @@ struct bpk_salvage_job {
 
 	/* of copies; NULL: in is a single archive */
 	struct bpk_merge *merge;
+	/* The highest generation of their seals, 0: none has one; its path; others are lower. */
+	uint64_t newest;
+	const char *newest_path;
+	bool differ;
 	bool is_whole; /* and their union is written byte by byte */
 	bool is_saved; /* and the result is in its place */
 	bool has_like; /* like has permissions and time for it */
@@ -78,6 +82,12 @@ static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 	return found->nchunks == 0
 		       ? 0
 		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
+}
+
+/* True if the places of all chunks that were found are certain. */
+static inline bool bpk_salvage_is_certain(const struct bpk_salvage_job *job)
+{
+	return job->is_whole || (job->found.counted && !job->found.disordered);
 }
 
 /* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */

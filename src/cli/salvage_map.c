@@ -39,7 +39,7 @@ static void show(const struct bpk_salvage_job *job, const struct run *run, void 
 	const char *const fates[] = {
 		[LOST] = "lost",
 		[GUESSED] = "guessed",
-		[INTACT] = job->found.disordered ? "intact, but not certain" : "intact",
+		[INTACT] = bpk_salvage_is_certain(job) ? "intact" : "intact, but not certain",
 	};
 	uint64_t start, stop;
 	bool has_range = find_range(job, run, &start, &stop);
@@ -111,7 +111,7 @@ void bpk_salvage_record(const struct bpk_salvage_job *job)
 	bpk_record_u64("nchunks", job->is_whole ? job->in.info->chunks.count : found->nchunks);
 	bpk_record_u64("nlost", job->lost);
 	bpk_record_u64("nrestored", job->guessed);
-	bpk_record_bool("certain", job->is_whole || (found->counted && !found->disordered));
+	bpk_record_bool("certain", bpk_salvage_is_certain(job));
 	for (enum fate fate = LOST; fate <= INTACT; fate++) {
 		bpk_record_list_begin(names[fate]);
 		walk_runs(job, record, &fate);

@@ -252,6 +252,10 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 	if (job->proves_ident || is_same_array(job))
 		return 0;
 	job->loses_ident = true;
+	if (job->raw != NULL &&
+	    bpk_salvage_doubt(&job->found, "the raw data are not those of the recorded identity",
+			      err) != 0)
+		return -1;
 	return bpk_ident_leave_out(info, &job->less, err);
 }
 

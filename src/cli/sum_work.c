@@ -189,7 +189,7 @@ static void show_checked(const struct course *course, const struct bpk_sum_entry
 /* Account for what lies beside the chunks, print the outcome, and forget the job. */
 static void end_job(const struct course *course, const struct bpk_sum_entry *entry, struct job *job)
 {
-	if (job->rc == 0)
+	if (job->rc == 0 && !course->args->recorded)
 		job->rc = bpk_input_account(&job->in, &job->err);
 	if (job->rc == 0)
 		job->rc = settle(&job->in, &job->err);

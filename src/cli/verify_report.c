@@ -143,7 +143,7 @@ void bpk_verify_record(const struct bpk_transfer *transfer, const struct bpk_ver
 		       const struct bpk_verify_remarks *remarks, const struct bpk_err *err)
 {
 	const struct bpk_info *info = transfer->in->info;
-	bool whole = info != NULL && err->kind == BPK_OK;
+	bool whole = info != NULL && (err->kind == BPK_OK || found->intact);
 
 	bpk_record_begin("verify", transfer->in->path);
 	bpk_record_text("format", info != NULL ? info->format : NULL);

@@ -110,7 +110,7 @@ END
     quietly bpk parity a.blp
     cp a.blp.bpp old
     printf X | dd of=a.blp bs=1 seek=50000 conv=notrunc status=none
-    refuses 2 '' bpk parity a.blp
+    refuses 3 'restores all of it: bpk (verify --heal|repair --apply -o OUT) a.blp' bpk parity a.blp
     same a.blp.bpp old
 }
 
@@ -1189,4 +1189,41 @@ END
         done
         rm -rf $name good bad
     done
+}
+
+@test "verify --heal undoes no write of the second of its parity whose time was cut to whole seconds" {
+    local second
+    data noise 300000 a
+    head -c 5000 a >piece
+    bpk pack -q -0 -t 1 -z 20000 --parity 10 -o x.blp a
+    second=$(date -r x.blp +%s)
+    bpk write --at 100000 x.blp piece
+    bpk pack -q -0 -t 1 -z 20000 --parity 10 -f -o y.blp a
+    touch -d "@$second.5" y.blp
+    bpk parity -q y.blp
+    cp x.blp y.blp
+    touch -d "@$second" y.blp
+    refuses 3 'is whole, but' bpk verify --heal y.blp
+    cmp x.blp y.blp
+}
+
+@test "an archive whose change was undone heals in place still" {
+    need_nth
+    data noise 300000 a
+    data noise 9000 more
+    local n
+    bpk pack -q --seal -z 20000 --parity 10 -o x.blp a
+    cp -p x.blp good
+    for ((n = 2; n < 40; n++)); do
+        cp -p good x.blp
+        quietly "$nth" -n $n -a kill "$BPK" append x.blp more || :
+        [ ! -e .x.blp.bpkj ] || break
+    done
+    [ -e .x.blp.bpkj ]
+    bpk repair --in-place x.blp
+    quietly bpk verify --parity x.blp
+    printf xxxx | dd of=x.blp bs=1 seek=100000 conv=notrunc status=none
+    touch -r good x.blp
+    ends 0 bpk verify --heal x.blp
+    cmp x.blp good
 }

@@ -172,3 +172,19 @@ END
         rm -rf new
     done
 }
+
+@test "raw data that a recorded identity refutes are taken for lost chunks with status 2" {
+    data noise 300000 A
+    { head -c 150000 A && printf XXXX && tail -c +150005 A; } >B
+    local name
+    for name in c.blp c.b2frame; do
+        bpk pack -q -0 -z 20000 --identity -o $name A
+        printf '?????' | dd of=$name bs=1 seek=150500 conv=notrunc status=none
+        ends 2 bpk repair --apply --from B -f -o new $name
+        says 'the raw data stand for lost chunks; the raw data are not those of the recorded identity$'
+        says 'recorded an identity; the result has none, since it is not that of the raw data$'
+        ends 0 bpk repair --apply --from A -f -o new $name
+        bpk cat new | cmp - A
+        bpk verify --identity new
+    done
+}

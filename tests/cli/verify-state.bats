@@ -235,12 +235,12 @@ END
         sed "$change" good >state
         cp state was
         cmp -s state good && die "no change: $change"
-        refuses 1 '^bpk: state: is (damaged|not a state).*; remove it to begin anew$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
         cmp state was
     done
     for size in 0 1 18 19 20 100; do
         head -c $size good >state
-        refuses 1 '^bpk: state: is (damaged|not a state).*; remove it to begin anew$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
     done
     rm state
     mkdir state

@@ -24,6 +24,10 @@ struct bpk_frame_left {
 	bool has_header; /* with its layers */
 	bool has_fields; /* header has at least the fixed part, its own or the digests' copy */
 	bool is_old;     /* the header counts other chunks than the index: that is newer */
+	struct bpk_frame_sizes {
+		uint64_t frame, packed, raw;
+	} seen;      /* of a header at the file's start that the digests refute; frame 0: none */
+	bool is_cut; /* that one is of a later state, which the file has lost the end of */
 	/* Offset of the first byte behind the header; unknown without one. Wrapped around if the
 	 * file has lost its start. */
 	uint64_t payload;

@@ -18,6 +18,12 @@ static bool is_in_place(const struct bpk_frame_left *left, uint64_t at)
 	       (left->trailer.end > at && left->trailer.end - at == left->header.frame_size);
 }
 
+static struct bpk_frame_sizes sizes_of(const struct bpk_frame_header *header)
+{
+	return (struct bpk_frame_sizes){ header->frame_size, header->packed_size,
+					 header->raw_size };
+}
+
 static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left *left,
 		      struct bpk_err *err)
 {
@@ -42,8 +48,11 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 						    NULL) == 0);
 	left->has_fields = left->has_header;
 	left->payload = at + size;
-	if (!left->has_header)
-		bpk_frame_header_clear(&left->header);
+	if (left->has_header)
+		return 0;
+	if (at == 0)
+		left->seen = sizes_of(&left->header);
+	bpk_frame_header_clear(&left->header);
 	return 0;
 }
 
@@ -140,10 +149,23 @@ static int take_copy(struct bpk_scan *scan, struct bpk_frame_left *left, struct 
 				: take_whole_copy(scan, left, size, left->header.frame_size, err);
 }
 
+/* True if the header at the file's start is of a longer frame than the trailer that was found. Two
+ * sizes differ, which one damaged field does not. */
+static bool is_later(const struct bpk_frame_left *left)
+{
+	const struct bpk_frame_sizes found = sizes_of(&left->header);
+
+	return left->seen.frame > found.frame &&
+	       (left->seen.packed != found.packed || left->seen.raw != found.raw);
+}
+
 int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint64_t end,
 			       struct bpk_err *err)
 {
 	if (find_header(scan, left, end, err) != 0)
 		return -1;
-	return left->has_header ? 0 : take_copy(scan, left, err);
+	if (!left->has_header && take_copy(scan, left, err) != 0)
+		return -1;
+	left->is_cut = left->has_fields && is_later(left);
+	return 0;
 }

@@ -357,6 +357,11 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	    bpk_salvage_doubt(salvage, "header and index are of different states of the frame",
 			      err) != 0)
 		return -1;
+	if (left->is_cut &&
+	    bpk_salvage_doubt(salvage,
+			      "the header is of a later state of the frame, whose end is lost",
+			      err) != 0)
+		return -1;
 	if (left->bad_layers &&
 	    bpk_salvage_doubt(salvage,
 			      "the trailer is damaged, and metadata may be; changed bytes in a "
