@@ -144,19 +144,29 @@ bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
 	return settled;
 }
 
+/* Under the lock: no other command writes between the comparison and the new time. */
+static void keep_time(struct bpk_side *side, const char *path)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   bpk_parity_time(side->parity) };
+	const struct bpk_edit_options options = { .sync = true };
+	struct bpk_edit *edit = NULL;
+
+	if (bpk_edit_open(path, &options, &edit, NULL) == 0 &&
+	    bpk_side_compare_source(side, bpk_edit_source(edit), NULL) == 0 &&
+	    !bpk_side_has_damage(side) && side->scan.size == bpk_parity_size(side->parity))
+		(void)utimensat(AT_FDCWD, path, times, 0);
+	bpk_edit_close(edit);
+}
+
 void bpk_heal_keep_time(const char *path)
 {
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
 	struct bpk_side side;
 	bool there;
 
 	if (bpk_side_open(&side, path, &there, NULL) == 0 && there &&
-	    bpk_parity_files(side.parity) == NULL && !bpk_side_is_as_then(&side, path) &&
-	    bpk_side_compare(&side, path, NULL) == 0 && !bpk_side_has_damage(&side) &&
-	    side.scan.size == bpk_parity_size(side.parity)) {
-		times[1] = bpk_parity_time(side.parity);
-		(void)utimensat(AT_FDCWD, path, times, 0);
-	}
+	    bpk_parity_files(side.parity) == NULL && !bpk_side_is_as_then(&side, path))
+		keep_time(&side, path);
 	bpk_side_clear(&side);
 }
 
