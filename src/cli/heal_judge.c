@@ -49,8 +49,8 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		bpk_heal_is_moving(in) || (in->place.is_directory && !bpk_side_has_damage(side));
 	if (verdict->gone)
 		await_end(in);
-	if (verdict->gone || !bpk_side_has_damage(side))
-		return -1; /* the damage is older than the parity */
+	if (!bpk_side_has_damage(side))
+		return -1; /* or the damage is older than the parity */
 	if (side->scan.lost > 0)
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
 	verdict->heals = bpk_side_is_as_then(side, path);

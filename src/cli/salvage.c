@@ -528,8 +528,12 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
 		bpk_report(NULL, &damage);
 	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
-		if (!applies)
+		if (!applies && bpk_heal_is_moving(&job.in)) {
+			bpk_fail_changed(&err);
+			bpk_input_subject(&job.in, &err);
+		} else if (!applies) {
 			weigh(&job, &damage, &err);
+		}
 		bpk_report(NULL, &err);
 	} else if (need == WHOLE && is_refuted(&job, applies))
 		need = DAMAGED;

@@ -87,7 +87,9 @@ static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 /* True if the places of all chunks that were found are certain. */
 static inline bool bpk_salvage_is_certain(const struct bpk_salvage_job *job)
 {
-	return job->is_whole || (job->found.counted && !job->found.disordered);
+	const struct bpk_salvage *found = &job->found;
+
+	return job->is_whole || (found->counted && !found->estimated && !found->disordered);
 }
 
 /* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */

@@ -51,6 +51,7 @@ struct bpk_salvage {
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	bool unnoticed;      /* the doubt says that changed bytes may go unnoticed */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
+	bool estimated;      /* though counted: numbers in some file follow from order and sizes */
 	bool disordered;     /* the intact chunks are not those that digests over all record */
 	/* If not counted: in words, why numbers are not certain; or NULL. */
 	const char *unplaced;

@@ -158,6 +158,7 @@ static int search_column(struct search *s)
 
 static int doubt_numbers(struct search *s)
 {
+	s->salvage->estimated = s->unsure;
 	return !s->unsure ? 0
 			  : bpk_salvage_doubt(s->salvage,
 					      "the numbers of chunks in damaged files follow from "
