@@ -110,7 +110,9 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	struct sought sought = { .side = side, .in = in };
 	bool alone;
 
-	if (bpk_side_is_as_then(side, in->path))
+	/* bytes behind a sealed archive are no part of it */
+	if (bpk_side_is_as_then(side, in->path) ||
+	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
 	if (in->place.is_directory || side->scan.size > bpk_parity_size(side->parity))
 		return false;
