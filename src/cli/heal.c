@@ -304,11 +304,11 @@ void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path)
 
 /* The output has the state of the parity, of another time than the archive. */
 static void tell_state(const struct bpk_shared *shared, const struct bpk_side *side,
-		       const char *path, bool is_alone)
+		       const char *path, bool is_alone, bool is_earlier)
 {
 	if (shared->quiet || bpk_side_is_as_then(side, path))
 		return;
-	if (bpk_heal_is_earlier(side, path))
+	if (is_earlier)
 		bpk_note(shared->output, "has the state of the parity; that of %s is older", path);
 	else if (is_alone)
 		bpk_note(shared->output, "has all of %s, whose parity is of another time", path);
@@ -321,7 +321,7 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 	struct bpk_healed healed = { 0 };
 	const char *path = in->path;
 	struct bpk_side side;
-	bool there, is_alone = false;
+	bool there, is_alone = false, is_earlier = false;
 	int rc = bpk_side_open(&side, path, &there, err);
 
 	if (rc == 0 && !there) {
@@ -331,13 +331,14 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 	if (rc == 0)
 		rc = compare(shared, &side, path, &damage, err);
 	if (rc == 0) {
-		is_alone = bpk_heal_is_damage_alone(&side, in) || bpk_heal_has_later(&side, path);
+		is_alone = bpk_heal_is_damage_alone(&side, in);
+		is_earlier = bpk_heal_is_earlier(&side, path);
 		rc = bpk_parity_files(side.parity) != NULL
 			     ? bpk_heal_tree_into(shared, &side, path, &healed, err)
 			     : write_output(shared, &side, path, &healed, err);
 	}
 	if (rc == 0) {
-		tell_state(shared, &side, path, is_alone);
+		tell_state(shared, &side, path, is_alone, is_earlier);
 		rc = verify_path(shared, shared->output, err);
 	}
 	if (rc == 0) {
@@ -345,7 +346,7 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 		record(shared, path, shared->output);
 	}
 	bpk_side_clear(&side);
-	if (rc == 0 && !is_alone)
+	if (rc == 0 && !is_alone && !is_earlier)
 		rc = bpk_fail(err, BPK_CORRUPT,
 			      "%s: has the state in which %s was when its parity was made, without "
 			      "the changes since",

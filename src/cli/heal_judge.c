@@ -84,12 +84,13 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, in, verdict, err);
 }
 
-static int fail_earlier(const struct bpk_side *side, const char *path, struct bpk_err *err)
+/* restores: parity restores the later state. */
+static int fail_earlier(bool restores, const char *path, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];
 
 	bpk_shell_word(path, word);
-	if (!bpk_heal_has_later(side, path))
+	if (!restores)
 		return bpk_fail(
 			err, BPK_REPAIRABLE,
 			"is whole, but an older state than that of its parity, which cannot "
@@ -112,7 +113,7 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 		earlier = bpk_side_compare(&side, path, &why) == 0 &&
 			  bpk_heal_is_earlier(&side, path);
 	if (earlier)
-		fail_earlier(&side, path, err);
+		fail_earlier(side.scan.lost == 0, path, err);
 	bpk_side_clear(&side);
 	if (bpk_err_pass_memory(&why, err) != 0)
 		return -1;
@@ -180,8 +181,8 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
-		verdict->later = bpk_heal_has_later(side, path);
-		fail_earlier(side, path, err);
+		verdict->later = scan->lost == 0;
+		fail_earlier(verdict->later, path, err);
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;

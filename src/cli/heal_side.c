@@ -140,8 +140,3 @@ bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)
 {
 	return bpk_side_has_damage(side) && bpk_heal_seems_earlier(side, path);
 }
-
-bool bpk_heal_has_later(const struct bpk_side *side, const char *path)
-{
-	return side->scan.lost == 0 && bpk_heal_is_earlier(side, path);
-}

@@ -31,9 +31,6 @@ bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);
  * bytes differ, and its times are earlier. */
 bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path);
 
-/* True if it restores that later state, too. */
-bool bpk_heal_has_later(const struct bpk_side *side, const char *path);
-
 /* Find the run of bad cells, in bytes, at *offset or behind it. False: there is none. */
 bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *size);
 

@@ -6,6 +6,13 @@
 
 #include "cli/record.h"
 
+bool bpk_identity_is_bomb(uint64_t raw_size, uint64_t stored)
+{
+	enum { ANY = 1 << 30, TIMES = 1000 }; /* a second for 1 GiB */
+
+	return raw_size > ANY && stored != BPK_UNKNOWN && raw_size / TIMES > stored;
+}
+
 int bpk_identity_take(const struct bpk_info *info, uint64_t raw_size, struct bpk_ident *tree,
 		      bool *has, struct bpk_err *err)
 {

@@ -18,6 +18,11 @@ int bpk_identity_record(const struct bpk_info *info, uint64_t raw_size, struct b
 int bpk_identity_users(const struct bpk_info *info, struct bpk_buf *less, struct bpk_view *text,
 		       struct bpk_err *err);
 
+/* True if comparing a content of raw_size bytes, of which stored are packed, would unpack more than
+ * 1 GiB and 1000 times the archive: the work follows the bytes that are there. stored may be
+ * unknown. */
+bool bpk_identity_is_bomb(uint64_t raw_size, uint64_t stored);
+
 /* Find the record, and fail with BPK_CORRUPT if it is not one of as many bytes as are there; *has
  * is false without any. */
 int bpk_identity_take(const struct bpk_info *info, uint64_t raw_size, struct bpk_ident *tree,

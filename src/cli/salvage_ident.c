@@ -1,13 +1,7 @@
 /* Compares the identity that a damaged archive records with the content of the chunks that were
  * found, or with raw data: salvage_job.h. Called by salvage.c and salvage_save.c. */
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "cli/identity.h"
 #include "cli/salvage_job.h"
-
-/* Memory and time follow the file: an archive that claims more for its lost chunks is not compared.
- * A second for 1 GiB. */
-enum { ANY = 1 << 30, TIMES = 1000 };
 
 /* Bring the raw bytes of a chunk. */
 static int put_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
@@ -182,11 +176,11 @@ static bool are_placed(const struct bpk_salvage_job *job)
 static bool claims_too_much(const struct bpk_salvage_job *job)
 {
 	const struct bpk_salvage *found = &job->found;
-	uint64_t size = bpk_salvage_raw_size(job), stored = 0;
+	uint64_t stored = 0;
 
 	for (size_t i = 0; i < found->count; i++)
 		stored += found->all[i].packed_size;
-	return job->lost > 0 && size > ANY && size / TIMES > stored;
+	return job->lost > 0 && bpk_identity_is_bomb(bpk_salvage_raw_size(job), stored);
 }
 
 int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err)

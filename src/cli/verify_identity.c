@@ -11,9 +11,6 @@
 #include "cli/transfer.h"
 #include "cli/verify.h"
 
-/* Small archives that claim much are not unpacked unless that is asked for: a second for 1 GiB. */
-enum { ANY = 1 << 30, TIMES = 1000 };
-
 /* Why the record, which is good, is not compared; NULL: it is. */
 static const char *find_reason(const struct bpk_verify_args *args, const struct bpk_input *in)
 {
@@ -27,8 +24,7 @@ static const char *find_reason(const struct bpk_verify_args *args, const struct 
 	if (info->members > 1)
 		return "the recorded identity was not compared: it is that of the first archive "
 		       "of several";
-	if (!args->identity && info->raw_size > ANY && info->stored_size != BPK_UNKNOWN &&
-	    info->raw_size / TIMES > info->stored_size)
+	if (!args->identity && bpk_identity_is_bomb(info->raw_size, info->stored_size))
 		return "the recorded identity was not compared, since more than 1000 times the "
 		       "archive's size would be unpacked; --identity does that";
 	return NULL;
