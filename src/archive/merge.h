@@ -37,6 +37,10 @@ bool bpk_merge_changes(const struct bpk_merge *merge);
  * are none. Those of most copies, or the first one's, are taken. */
 const char *bpk_merge_doubt(const struct bpk_merge *merge);
 
+/* In words: two copies are of different states, so the place may be of the older one; NULL: nothing
+ * shows that. */
+const char *bpk_merge_since(const struct bpk_merge *merge);
+
 /* Chunks of the union that no checksum proves, and in which no two copies agree, or copies
  * differ. */
 uint64_t bpk_merge_bare(const struct bpk_merge *merge);

@@ -100,6 +100,7 @@ struct bpk_merge {
 	uint64_t nbare;  /* else: chunks of the union that no two copies agree in */
 	int alone;       /* the place is this copy as it is; BPK_MERGE_UNION: it is the union */
 	struct bpk_buf doubt;
+	struct bpk_buf since; /* in words: copies are of two states; or empty */
 };
 
 /* The copies, or their union. */
@@ -225,6 +226,11 @@ typedef int bpk_merge_place_fn(void *arg, const struct bpk_merge_print *print, u
 			       struct bpk_err *err);
 int bpk_merge_place_loose(const struct bpk_merge *m, size_t copy, struct bpk_merge_table *table,
 			  bpk_merge_place_fn *place, void *arg, struct bpk_err *err);
+
+/* ---- Copies of two states: merge_since.c ---- */
+
+/* Fill since, if indexes show that one of two copies was written to, and a chunk is lost in one. */
+int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err);
 
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 

@@ -198,6 +198,13 @@ static int fail_older(const struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_input_subject(&job->in, err);
 }
 
+/* True if copies are of two states, and no seal proves that the result is of the newest. */
+static bool may_be_older(const struct bpk_salvage_job *job)
+{
+	return bpk_merge_since(job->merge) != NULL &&
+	       (job->newest == 0 || job->in.info->seal.generation < job->newest);
+}
+
 /* True if checksums or a seal of the union were tested. */
 static bool has_digests(const struct bpk_info *info)
 {
@@ -263,6 +270,8 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		return fail_bare(job, err);
 	if (job->in.info->seal.generation < job->newest)
 		return fail_older(job, err);
+	if (may_be_older(job))
+		return bpk_fail(err, BPK_CORRUPT, "%s", bpk_merge_since(job->merge));
 	if (!applies && bpk_merge_changes(job->merge))
 		return fail_copy(&job->in, err, BPK_REPAIRABLE,
 				 "is damaged, but the copies together have all of it; -o OUT "

@@ -509,3 +509,51 @@ END
         done
     done
 }
+
+@test "copies of two states, without seals: the chunk that was written and is lost is not passed for whole" {
+    need_python
+    data noise 60000 A
+    data field-f64 20000 piece
+    local kind copies options
+    for kind in blp b2frame b2s blpd; do
+        options=
+        [ $kind != blpd ] || options="--superchunk-size 40000"
+        bpk pack -q -z 20000 $options -o 0.$kind A
+        cp -R 0.$kind 1.$kind
+        bpk write --at 20000 1.$kind piece
+        cp -R 1.$kind 2.$kind
+        case $kind in
+            b2s) hurt 2.b2s/00000003.chunk 200 4 ;;
+            blpd) hurt 2.blpd/data/__1__.bin $(($(offset_of 2.blpd 1) + 200)) 4 ;;
+            *) hurt 2.$kind $(($(offset_of 2.$kind 1) + 200)) 4 ;;
+        esac
+        for copies in "0.$kind 2.$kind" "2.$kind 0.$kind"; do
+            rm -rf new.$kind
+            ends 2 bpk repair --merge -o new.$kind $copies
+            says "^bpk: ${copies/ / and } are of two states of the archive, as chunk 1 shows; the result may be of the older one$"
+        done
+        # copies of one state
+        rm -rf new.$kind
+        bpk repair --merge -o new.$kind 2.$kind 1.$kind
+    done
+}
+
+@test "the same for a chunk of the same size that was written in its place, and where a hole hides its header" {
+    need_python
+    data noise 60000 A
+    data noise 80000 B
+    tail -c 20000 B >piece
+    bpk pack -q -0 -z 20000 -o 0.blp A
+    cp 0.blp 1.blp
+    bpk write --at 20000 1.blp piece
+    hurt 1.blp $(($(offset_of 0.blp 1) + 200)) 4
+    ends 2 bpk repair --merge -o new.blp 0.blp 1.blp
+    says "two states of the archive, as chunk 1 shows"
+    data field-f64 60000 C
+    bpk pack -q -z 20000 -o 2.blp C
+    cp 2.blp 3.blp
+    bpk write --at 20000 3.blp piece
+    hurt 3.blp "$(offset_of 2.blp 1)" 100
+    ends 2 bpk repair -f --merge -o new.blp 2.blp 3.blp
+    says "two states of the archive, as chunk 2 shows"
+}
