@@ -45,20 +45,43 @@ static int open_index(const struct bpk_merge *m, size_t copy, struct indexed *in
 	return bpk_err_pass(&why, err);
 }
 
-static bool find_spot(const struct bpk_merge *m, size_t copy, struct indexed *index,
-		      uint64_t number, struct spot *spot)
+/* The next chunk that was found; NULL: there is none. */
+static const struct bpk_saved *peek(const struct bpk_merge *m, size_t copy,
+				    const struct indexed *index)
 {
 	const struct bpk_salvage *found = &m->found[copy];
 
-	*spot = (struct spot){ 0 };
-	while (index->next < found->count && found->all[index->next].number < number)
-		index->next++;
-	if (index->next < found->count && found->all[index->next].number == number)
-		spot->saved = &found->all[index->next];
+	return index->next < found->count ? &found->all[index->next] : NULL;
+}
+
+/* Step to the next chunk that was found in either copy. False: there is none. */
+static bool step(const struct bpk_merge *m, size_t a, struct indexed *left, size_t b,
+		 struct indexed *right, struct spot *x, struct spot *y)
+{
+	const struct bpk_saved *one = peek(m, a, left), *other = peek(m, b, right);
+
+	*x = (struct spot){ 0 };
+	*y = (struct spot){ 0 };
+	if (one != NULL && (other == NULL || one->number <= other->number)) {
+		x->saved = one;
+		left->next++;
+	}
+	if (other != NULL && (one == NULL || other->number <= one->number)) {
+		y->saved = other;
+		right->next++;
+	}
+	return one != NULL || other != NULL;
+}
+
+/* Look the chunk up in the index of a copy. False: that does not tell. */
+static bool look_up(const struct bpk_merge *m, struct indexed *index, uint64_t number,
+		    struct spot *spot)
+{
 	if (m->format->reader->locate(index->reader, number, &spot->where, NULL) != 0)
 		return false;
 	spot->intact = spot->saved != NULL && spot->saved->intact &&
-		       spot->saved->offset == spot->where.packed_offset;
+		       (spot->saved->special != BPK_SPECIAL_NONE ||
+			spot->saved->offset == spot->where.packed_offset);
 	return true;
 }
 
@@ -121,24 +144,23 @@ static int note_states(struct bpk_merge *m, size_t a, size_t b, uint64_t number,
 static int compare(struct bpk_merge *m, size_t a, struct indexed *left, size_t b,
 		   struct indexed *right, struct bpk_err *err)
 {
-	uint64_t count = bpk_min_u64(m->found[a].nchunks, m->found[b].nchunks);
 	uint64_t differs = BPK_UNKNOWN, moved = BPK_UNKNOWN;
+	struct spot x, y;
 	bool lost = false;
 
 	left->next = right->next = 0;
-	for (uint64_t n = 0; n < count && differs == BPK_UNKNOWN; n++) {
-		struct spot x, y;
+	while (differs == BPK_UNKNOWN && step(m, a, left, b, right, &x, &y)) {
+		uint64_t n = x.saved != NULL ? x.saved->number : y.saved->number;
 		bool other = false;
 		int rc = 0;
 
-		if (!find_spot(m, a, left, n, &x) || !find_spot(m, b, right, n, &y)) {
+		if (!look_up(m, left, n, &x) || !look_up(m, right, n, &y)) {
 			lost = true;
 			continue;
 		}
 		lost = lost || x.intact != y.intact;
-		if (x.intact && y.intact && moved == BPK_UNKNOWN &&
-		    x.where.packed_offset != y.where.packed_offset)
-			moved = n;
+		if (x.intact && y.intact && x.where.packed_offset != y.where.packed_offset)
+			moved = bpk_min_u64(moved, n);
 		else if (x.intact && !y.intact && right->sound)
 			rc = compare_lost(m, a, &x, b, &y, &other, err);
 		else if (y.intact && !x.intact && left->sound)

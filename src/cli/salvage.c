@@ -523,6 +523,10 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fi
 		 (opened && check_guesses(&job, path, &damage) != 0);
 	if (opened && !failed)
 		need = need_of(job.shared, &job.in, applies, &damage);
+	/* raw data stand for intact chunks that a recorded identity refutes */
+	if (need == WHOLE && applies && from != NULL && !has_rest(&job.in) &&
+	    bpk_verify_recorded(job.shared, &job.in, false, &damage) != 0)
+		need = damage.kind == BPK_CORRUPT ? DAMAGED : UNREAD;
 	/* the next steps would pass a file that could not be read */
 	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
 	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))

@@ -556,4 +556,12 @@ END
     hurt 3.blp "$(offset_of 2.blp 1)" 100
     ends 2 bpk repair -f --merge -o new.blp 2.blp 3.blp
     says "two states of the archive, as chunk 2 shows"
+    # zeros, which the index alone has
+    head -c 60000 /dev/zero >Z
+    bpk pack -q -z 20000 -o 4.b2frame Z
+    cp 4.b2frame 5.b2frame
+    bpk write --at 20000 5.b2frame piece
+    hurt 5.b2frame $(($(offset_of 5.b2frame 1) + 200)) 4
+    ends 2 bpk repair --merge -o new.b2frame 4.b2frame 5.b2frame
+    says "two states of the archive, as chunk 1 shows"
 }

@@ -188,3 +188,24 @@ END
         bpk verify --identity new
     done
 }
+
+@test "chunks that were swapped, and none is lost: raw data that the identity proves stand for them" {
+    need_python
+    data noise 2097152 A
+    { head -c 100 A && printf XXXX && tail -c +105 A; } >B
+    bpk pack -q -0 -z 256K --checksum crc32 --identity -o c.blp A
+    "$python" - <<'END'
+raw, data, size = open("A", "rb").read(), bytearray(open("c.blp", "rb").read()), (256 << 10) + 16 + 4
+a, b = [data.find(raw[n << 18 : (n << 18) + 64]) - 16 for n in (0, 1)]
+data[a : a + size], data[b : b + size] = data[b : b + size], data[a : a + size]
+open("c.blp", "wb").write(data)
+END
+    ends 2 bpk verify c.blp
+    ends 1 bpk repair --apply --from B -o new c.blp
+    says 'differs from the intact chunk 0'
+    [ ! -e new ]
+    ends 0 bpk repair --apply --from A -o new c.blp
+    says '2 intact chunks are not at their places: the raw data, whose identity is recorded, stand for them$'
+    bpk verify --identity new
+    bpk cat new | cmp - A
+}
