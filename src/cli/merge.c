@@ -29,8 +29,10 @@ static void note_generation(struct bpk_salvage_job *job, const struct bpk_input 
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
 
-	if (!seal->sealed || seal->generation == 0 || seal->generation == BPK_UNKNOWN)
+	if (!seal->sealed || seal->generation == 0 || seal->generation == BPK_UNKNOWN) {
+		job->untold = true;
 		return;
+	}
 	job->differ = job->differ || (job->newest > 0 && job->newest != seal->generation);
 	if (seal->generation <= job->newest)
 		return;
@@ -198,11 +200,10 @@ static int fail_older(const struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_input_subject(&job->in, err);
 }
 
-/* True if copies are of two states, and no seal proves that the result is of the newest. */
+/* True if copies are of two states, and no seals say which is the newest. */
 static bool may_be_older(const struct bpk_salvage_job *job)
 {
-	return bpk_merge_since(job->merge) != NULL &&
-	       (job->newest == 0 || job->in.info->seal.generation < job->newest);
+	return bpk_merge_since(job->merge) != NULL && job->untold;
 }
 
 /* True if checksums or a seal of the union were tested. */

@@ -44,6 +44,7 @@ struct bpk_salvage_job {
 	uint64_t newest;
 	const char *newest_path;
 	bool differ;
+	bool untold;   /* some copy has no seal, or one without a generation */
 	bool is_whole; /* and their union is written byte by byte */
 	bool is_saved; /* and the result is in its place */
 	bool has_like; /* like has permissions and time for it */
