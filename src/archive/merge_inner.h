@@ -227,10 +227,18 @@ typedef int bpk_merge_place_fn(void *arg, const struct bpk_merge_print *print, u
 int bpk_merge_place_loose(const struct bpk_merge *m, size_t copy, struct bpk_merge_table *table,
 			  bpk_merge_place_fn *place, void *arg, struct bpk_err *err);
 
-/* ---- Copies of two states: merge_since.c ---- */
+/* ---- Copies of two states: merge_since.c, merge_strange.c ---- */
 
-/* Fill since, if indexes show that one of two copies was written to, and a chunk is lost in one. */
+/* Fill since, if the metadata of copies differ, or indexes, digests and headers show that one was
+ * written to, and a chunk is lost in one. */
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err);
+
+/* The same, if a copy has an intact chunk that the result, a copy or BPK_MERGE_UNION, has not. */
+int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err);
+
+/* Fill since, unless it is: the copies a and b are of two states, as the proof shows. */
+int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *proof,
+			  struct bpk_err *err);
 
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 

@@ -110,20 +110,24 @@ static void drop_files(struct bpk_merge *m)
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct bpk_merge_own states[BPK_MERGE_MOST] = { 0 };
-	bool any = false;
+	int first = BPK_MERGE_UNION;
 
 	for (size_t c = 0; c < m->ncopies; c++) {
 		if (look(m, c, &states[c], err) != 0)
 			return -1;
-		any = any || states[c].intact;
+		if (states[c].intact && first == BPK_MERGE_UNION)
+			first = (int)c;
 	}
 	if (bpk_merge_check_kin(m, states, err) != 0)
 		return -1;
-	for (size_t c = 0; any && c < m->ncopies; c++)
+	if (first == BPK_MERGE_UNION)
+		return 0;
+	if (bpk_merge_find_strange(m, first, err) != 0)
+		return -1;
+	for (size_t c = 0; c < m->ncopies; c++)
 		if (!states[c].intact)
 			drop_copy(m, c);
-	if (any)
-		drop_files(m);
+	drop_files(m);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "archive/merge_inner.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* A copy with its own index. One thread's own. */
 struct indexed {
@@ -23,8 +24,9 @@ struct indexed {
 /* A chunk of a copy. */
 struct spot {
 	struct bpk_where where;
+	bool is_there;                 /* the index tells where */
 	const struct bpk_saved *saved; /* NULL: it was not found */
-	bool intact;                   /* it lies where the index says, and is intact */
+	bool intact;                   /* it lies there, and is intact */
 };
 
 static int open_index(const struct bpk_merge *m, size_t copy, struct indexed *index,
@@ -73,76 +75,122 @@ static bool step(const struct bpk_merge *m, size_t a, struct indexed *left, size
 	return one != NULL || other != NULL;
 }
 
-/* Look the chunk up in the index of a copy. False: that does not tell. */
-static bool look_up(const struct bpk_merge *m, struct indexed *index, uint64_t number,
+static void look_up(const struct bpk_merge *m, struct indexed *index, uint64_t number,
 		    struct spot *spot)
 {
-	if (m->format->reader->locate(index->reader, number, &spot->where, NULL) != 0)
-		return false;
-	spot->intact = spot->saved != NULL && spot->saved->intact &&
+	spot->is_there = m->format->reader->locate(index->reader, number, &spot->where, NULL) == 0;
+	spot->intact = spot->is_there && spot->saved != NULL && spot->saved->intact &&
 		       (spot->saved->special != BPK_SPECIAL_NONE ||
 			spot->saved->offset == spot->where.packed_offset);
-	return true;
 }
 
-/* *most: more than half of the bytes of a chunk of copy a are others in copy b. */
-static int compare_bytes(struct bpk_merge *m, size_t a, const struct bpk_saved *saved, size_t b,
-			 bool *most, struct bpk_err *err)
+/* True if the digest behind a damaged chunk is that of its bytes with the header of another one. */
+static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf *damaged,
+			     struct bpk_view other, size_t packed)
 {
-	struct bpk_merge_file *file = bpk_merge_file_of(m, &m->found[a], saved);
-	struct bpk_merge_run run = bpk_merge_run_of(&m->found[a], saved, a);
-	struct bpk_buf left = { 0 }, right = { 0 };
-	size_t nother = 0;
-	int rc = 0;
+	uint8_t digest[BPK_DIGEST_MAX];
 
-	*most = false;
-	if (file == NULL || file->sizes[b] == BPK_UNKNOWN || run.offset > file->sizes[b] ||
-	    run.size > file->sizes[b] - run.offset)
+	bpk_copy(damaged->data, other.data, (size_t)bpk_min_u64(packed, BPK_CHUNK_HEADER_SIZE));
+	return bpk_checksum_compute(checksum, bpk_view(damaged->data, packed), digest, NULL) == 0 &&
+	       memcmp(digest, damaged->data + packed, checksum->size) == 0;
+}
+
+/*
+ * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
+ * one. The digest was damaged as well if the bytes before it were, too. is_placed: the lost one has
+ * the same place by its own header, so that no hole hides it.
+ */
+static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, struct bpk_buf *lost,
+		     bool is_placed)
+{
+	enum { LAST = 16 };
+	size_t packed = intact.size - found->checksum->size, nother = 0, nlast = 0;
+
+	if (memcmp(intact.data + packed, lost->data + packed, found->checksum->size) == 0)
+		return false;
+	for (size_t i = 0; i < packed; i++) {
+		bool differs = intact.data[i] != lost->data[i];
+
+		nother += differs;
+		nlast += differs && packed - i <= LAST;
+	}
+	return (nother > 0 && nlast == 0) || (is_placed && nother > packed / 2) ||
+	       has_other_digest(found->checksum, lost, intact, packed);
+}
+
+/* *other: a chunk of copy a, with its digest behind it, is not the one that copy b has lost at the
+ * same place. */
+static int compare_bytes(struct bpk_merge *m, size_t a, const struct bpk_saved *saved, size_t b,
+			 bool is_placed, bool *other, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &m->found[a];
+	struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
+	struct bpk_merge_run run = bpk_merge_run_of(found, saved, a);
+	struct bpk_buf left = { 0 }, right = { 0 };
+	int rc;
+
+	*other = false;
+	if (file == NULL || found->checksum->size == 0 ||
+	    found->seal_size != found->checksum->size || file->sizes[b] == BPK_UNKNOWN ||
+	    run.offset > file->sizes[b] || run.size > file->sizes[b] - run.offset)
 		return 0;
 	rc = bpk_merge_read_run(m, file, &run, &left, err);
 	run.copy = b;
 	if (rc == 0)
 		rc = bpk_merge_read_run(m, file, &run, &right, err);
-	for (size_t i = 0; rc == 0 && i < left.size; i++)
-		nother += left.data[i] != right.data[i];
-	*most = rc == 0 && nother > left.size / 2;
+	*other = rc == 0 && is_other(found, bpk_buf_view(&left), &right, is_placed);
 	bpk_buf_clear(&left);
 	bpk_buf_clear(&right);
 	return rc;
 }
 
-/* *other: the chunk, intact in copy a alone, is not the one that copy b has lost. */
+/* *other: the chunk, intact in copy a alone, is not the one that copy b, whose index may be sound,
+ * has lost. */
 static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, size_t b,
-			const struct spot *y, bool *other, struct bpk_err *err)
+			const struct spot *y, bool sound, bool *other, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &m->found[a];
 	size_t digest = found->checksum->size;
+	bool moved = y->is_there && (x->where.packed_offset != y->where.packed_offset ||
+				     x->where.header.packed_size != y->where.header.packed_size);
 
-	*other = x->where.packed_offset != y->where.packed_offset ||
-		 x->where.header.packed_size != y->where.header.packed_size;
-	if (*other || digest == 0 || memcmp(x->where.digest, y->where.digest, digest) == 0)
+	*other = moved && sound;
+	if (moved || digest == 0)
 		return 0;
-	/* a digest behind a chunk is damaged as that may be, and one of the index was tested */
-	*other = found->seal_size == 0;
-	return *other ? 0 : compare_bytes(m, a, x->saved, b, other, err);
+	if (found->seal_size > 0)
+		return compare_bytes(m, a, x->saved, b, y->is_there, other, err);
+	/* the digest of an index was tested */
+	*other = sound && y->is_there && memcmp(x->where.digest, y->where.digest, digest) != 0;
+	return 0;
 }
 
-static int note_states(struct bpk_merge *m, size_t a, size_t b, uint64_t number,
-		       struct bpk_err *err)
+static int note_chunk(struct bpk_merge *m, size_t a, size_t b, uint64_t number, struct bpk_err *err)
 {
-	if (m->since.size > 0)
-		return 0;
-	if (bpk_buf_printf(&m->since, err,
-			   "%s and %s are of two states of the archive, as chunk %" PRIu64
-			   " shows; the result may be of the older one",
-			   m->copies[a].path, m->copies[b].path, number) != 0)
-		return -1;
-	return bpk_buf_append(&m->since, bpk_view("", 1), err);
+	char proof[48];
+
+	snprintf(proof, sizeof proof, "chunk %" PRIu64 " shows", number);
+	return bpk_merge_note_states(m, a, b, proof, err);
 }
 
-/* Compare the chunks of two copies by their indexes. */
-static int compare(struct bpk_merge *m, size_t a, struct indexed *left, size_t b,
-		   struct indexed *right, struct bpk_err *err)
+/* ---- by indexes ---- */
+
+/* True if the metadata of two copies differ, which nothing has damaged. */
+static bool have_other_metadata(const struct bpk_merge *m, const struct indexed *left,
+				const struct indexed *right)
+{
+	const struct bpk_info *x = m->format->reader->info(left->reader);
+	const struct bpk_info *y = m->format->reader->info(right->reader);
+
+	return x->damage == NULL && y->damage == NULL &&
+	       (x->metadata.given != y->metadata.given ||
+		x->metadata.text.size != y->metadata.text.size ||
+		(x->metadata.text.size > 0 &&
+		 memcmp(x->metadata.text.data, y->metadata.text.data, x->metadata.text.size) != 0));
+}
+
+/* Compare the chunks of two copies. */
+static int compare_chunks(struct bpk_merge *m, size_t a, struct indexed *left, size_t b,
+			  struct indexed *right, struct bpk_err *err)
 {
 	uint64_t differs = BPK_UNKNOWN, moved = BPK_UNKNOWN;
 	struct spot x, y;
@@ -154,24 +202,55 @@ static int compare(struct bpk_merge *m, size_t a, struct indexed *left, size_t b
 		bool other = false;
 		int rc = 0;
 
-		if (!look_up(m, left, n, &x) || !look_up(m, right, n, &y)) {
-			lost = true;
-			continue;
-		}
-		lost = lost || x.intact != y.intact;
+		look_up(m, left, n, &x);
+		look_up(m, right, n, &y);
+		lost = lost || !x.intact || !y.intact;
 		if (x.intact && y.intact && x.where.packed_offset != y.where.packed_offset)
 			moved = bpk_min_u64(moved, n);
-		else if (x.intact && !y.intact && right->sound)
-			rc = compare_lost(m, a, &x, b, &y, &other, err);
-		else if (y.intact && !x.intact && left->sound)
-			rc = compare_lost(m, b, &y, a, &x, &other, err);
+		else if (x.intact && !y.intact)
+			rc = compare_lost(m, a, &x, b, &y, right->sound, &other, err);
+		else if (y.intact && !x.intact)
+			rc = compare_lost(m, b, &y, a, &x, left->sound, &other, err);
 		if (rc != 0)
 			return -1;
 		differs = other ? n : differs;
 	}
 	if (differs == BPK_UNKNOWN && lost)
 		differs = moved;
-	return differs == BPK_UNKNOWN ? 0 : note_states(m, a, b, differs, err);
+	return differs == BPK_UNKNOWN ? 0 : note_chunk(m, a, b, differs, err);
+}
+
+static int compare(struct bpk_merge *m, size_t a, struct indexed *left, size_t b,
+		   struct indexed *right, struct bpk_err *err)
+{
+	return have_other_metadata(m, left, right)
+		       ? bpk_merge_note_states(m, a, b, "their metadata show", err)
+		       : compare_chunks(m, a, left, b, right, err);
+}
+
+/* True if a file of the copy has the size that its header says. */
+static bool has_own_size(const struct bpk_merge *m, size_t copy)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].sizes[copy] == m->found[copy].file_size)
+			return true;
+	return false;
+}
+
+static bool has_losses(const struct bpk_salvage *found)
+{
+	return !bpk_merge_is_sure(found) || bpk_salvage_intact(found) < found->nchunks;
+}
+
+/* A change makes the file of an index longer, and says so in the header. */
+static int compare_headers(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+
+	if (x->file_size == y->file_size || x->file_size == 0 || y->file_size == 0 ||
+	    !has_own_size(m, a) || !has_own_size(m, b) || (!has_losses(x) && !has_losses(y)))
+		return 0;
+	return bpk_merge_note_states(m, a, b, "their headers show", err);
 }
 
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
@@ -182,9 +261,12 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		rc = open_index(m, c, &all[c], err);
 	for (size_t b = 1; rc == 0 && b < m->ncopies; b++)
-		for (size_t a = 0; rc == 0 && a < b; a++)
+		for (size_t a = 0; rc == 0 && a < b; a++) {
 			if (all[a].reader != NULL && all[b].reader != NULL)
 				rc = compare(m, a, &all[a], b, &all[b], err);
+			if (rc == 0)
+				rc = compare_headers(m, a, b, err);
+		}
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (all[c].reader != NULL)
 			m->format->reader->close(all[c].reader);

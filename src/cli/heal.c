@@ -321,7 +321,7 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 	struct bpk_healed healed = { 0 };
 	const char *path = in->path;
 	struct bpk_side side;
-	bool there, is_alone = false, is_earlier = false;
+	bool there, is_alone = false, is_earlier = false, is_strange = false;
 	int rc = bpk_side_open(&side, path, &there, err);
 
 	if (rc == 0 && !there) {
@@ -333,12 +333,13 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 	if (rc == 0) {
 		is_alone = bpk_heal_is_damage_alone(&side, in);
 		is_earlier = bpk_heal_is_earlier(&side, path);
+		is_strange = bpk_heal_is_strange(&side, path);
 		rc = bpk_parity_files(side.parity) != NULL
 			     ? bpk_heal_tree_into(shared, &side, path, &healed, err)
 			     : write_output(shared, &side, path, &healed, err);
 	}
 	if (rc == 0) {
-		tell_state(shared, &side, path, is_alone, is_earlier);
+		tell_state(shared, &side, path, is_alone && !is_strange, is_earlier);
 		rc = verify_path(shared, shared->output, err);
 	}
 	if (rc == 0) {
@@ -346,7 +347,13 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 		record(shared, path, shared->output);
 	}
 	bpk_side_clear(&side);
-	if (rc == 0 && !is_alone && !is_earlier)
+	if (rc == 0 && is_strange)
+		rc = bpk_fail(
+			err, BPK_CORRUPT,
+			"%s: has the content of the parity file, of which no cell agrees with "
+			"%s: it may be that of another archive",
+			shared->output, path);
+	else if (rc == 0 && !is_alone && !is_earlier)
 		rc = bpk_fail(err, BPK_CORRUPT,
 			      "%s: has the state in which %s was when its parity was made, without "
 			      "the changes since",

@@ -51,10 +51,20 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		await_end(in);
 	if (!bpk_side_has_damage(side))
 		return -1; /* or the damage is older than the parity */
-	if (side->scan.lost > 0)
+	if (side->scan.lost > 0 && !bpk_heal_is_strange(side, path))
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
 	verdict->heals = bpk_side_is_as_then(side, path);
 	bpk_shell_word(path, word);
+	if (bpk_heal_is_strange(side, path))
+		return bpk_fail(err, BPK_CORRUPT,
+				"%s; no cell of it agrees with its parity file %s, which may be "
+				"that of another archive",
+				plain.text, side->name);
+	if (!verdict->heals && bpk_heal_is_earlier(side, path))
+		return bpk_fail(err, BPK_REPAIRABLE,
+				"%s; it is an older state than that of its parity: bpk repair "
+				"--apply -o OUT %s writes the later one",
+				plain.text, word);
 	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in))
 		return bpk_fail(err, BPK_CORRUPT,
 				"%s; it was changed since its parity was made: bpk repair --apply "
@@ -183,6 +193,12 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 		verdict->parity = BPK_SIDE_STALE;
 		verdict->later = scan->lost == 0;
 		fail_earlier(verdict->later, path, err);
+	} else if (bpk_heal_is_strange(side, path)) {
+		verdict->parity = BPK_SIDE_STALE;
+		bpk_fail(err, BPK_REPAIRABLE,
+			 "is whole, but no cell of it agrees with its parity file %s, which may be "
+			 "that of another archive; bpk parity %s renews it",
+			 side->name, word);
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;

@@ -136,7 +136,13 @@ bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path)
 	       bpk_parity_time_passed(now.st_mtim, bpk_parity_time(side->parity));
 }
 
+bool bpk_heal_is_strange(const struct bpk_side *side, const char *path)
+{
+	return side->scan.bad == bpk_parity_cells(side->parity) && !bpk_side_is_as_then(side, path);
+}
+
 bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)
 {
-	return bpk_side_has_damage(side) && bpk_heal_seems_earlier(side, path);
+	return bpk_side_has_damage(side) && !bpk_heal_is_strange(side, path) &&
+	       bpk_heal_seems_earlier(side, path);
 }

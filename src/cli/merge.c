@@ -24,20 +24,19 @@ static int fail_copy(const struct bpk_input *in, struct bpk_err *err, enum bpk_k
 	return bpk_input_subject(in, err);
 }
 
-/* Note the generation of a seal. Nothing proves that of a damaged copy. */
-static void note_generation(struct bpk_salvage_job *job, const struct bpk_input *in)
+/* Note the generation of a seal. Nothing proves that of a damaged copy. False: it tells none. */
+static bool note_generation(struct bpk_salvage_job *job, const struct bpk_input *in)
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
 
-	if (!seal->sealed || seal->generation == 0 || seal->generation == BPK_UNKNOWN) {
-		job->untold = true;
-		return;
-	}
+	if (!seal->sealed || seal->generation == 0 || seal->generation == BPK_UNKNOWN)
+		return false;
 	job->differ = job->differ || (job->newest > 0 && job->newest != seal->generation);
-	if (seal->generation <= job->newest)
-		return;
-	job->newest = seal->generation;
-	job->newest_path = in->path;
+	if (seal->generation > job->newest) {
+		job->newest = seal->generation;
+		job->newest_path = in->path;
+	}
+	return true;
 }
 
 /* Of a sealed archive with bytes behind it, the archive alone is the copy. One that does not open
@@ -47,11 +46,12 @@ static int look_at_seal(struct merging *m, struct bpk_input *in, struct bpk_err 
 	const struct bpk_shared *shared = m->job.shared;
 	struct bpk_err why = { 0 };
 
-	if (in->format == NULL)
-		return 0;
-	if (bpk_input_start(in, shared, shared->chunk_limit, &why) != 0)
+	if (in->format == NULL || bpk_input_start(in, shared, shared->chunk_limit, &why) != 0) {
+		m->job.untold = true;
 		return bpk_err_pass_memory(&why, err);
-	note_generation(&m->job, in);
+	}
+	if (!note_generation(&m->job, in))
+		m->job.untold = true;
 	if (in->place.is_directory)
 		return 0;
 	if (bpk_input_leave_rest(in, err) != 0)

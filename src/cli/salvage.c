@@ -444,14 +444,14 @@ static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
 	return rc != 0;
 }
 
-/* *has: it has a parity file, even one that cannot be opened. */
+/* *has: it has a parity file, which is one by its head. */
 static int find_side(const char *path, bool *has, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
 
 	if (bpk_side_open(&side, path, has, &why) != 0)
-		*has = true;
+		*has = why.kind != BPK_CORRUPT;
 	bpk_side_clear(&side);
 	return bpk_err_pass_memory(&why, err);
 }

@@ -312,6 +312,8 @@ static void check_alone(void *arg, size_t number)
 	if (check == NULL)
 		return;
 	rota->turn->alone(rota->turn->arg, check->number);
+	/* a name that never was a file's is no file that was lost */
+	check->gone = !bpk_check_had_good(check) && is_missing(check->path);
 	/* a parity file may be all that is left of an archive, and stays no archive */
 	if (tally->damaged + tally->failed > bad && !bpk_side_is(check->path))
 		note(rota, check, BPK_CHECK_BAD);

@@ -45,6 +45,7 @@ struct bpk_salvage {
 	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
+	uint64_t file_size;  /* of the file with the index, as its header says; 0: it does not */
 	bool proven;         /* chunks were tested by digests, and not unpacked alone */
 	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool gapless;        /* each byte of the file from the first chunk on belongs to a chunk */

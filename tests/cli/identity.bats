@@ -143,6 +143,20 @@ forge() {
     done
 }
 
+@test "write removes the identity of a file that has no other metadata, and which has to grow" {
+    data field-f64 1048576 in
+    data noise 1000 part
+    for format in "${formats[@]}"; do
+        pack -F $format -z 256K in
+        notes 'identity is no longer' bpk write --at 300000 x part
+        quietly bpk verify x
+        cp in now
+        dd if=part of=now bs=1 seek=300000 conv=notrunc status=none
+        bpk cat x | cmp - now
+        refuses 1 'records no identity' bpk sum --tree --recorded x
+    done
+}
+
 @test "append --follow keeps the identity at each commit" {
     data noise 2500000 noise
     head -c 1000 noise >grows

@@ -565,3 +565,73 @@ END
     ends 2 bpk repair --merge -o new.b2frame 4.b2frame 5.b2frame
     says "two states of the archive, as chunk 1 shows"
 }
+
+# Both orders of copies, and the second is the newer one, end with 2 and name what shows it.
+tells_states() { # old new line
+    local order
+    for order in "$1 $2" "$2 $1"; do
+        rm -rf out
+        ends 2 bpk repair --merge -o out $order
+        says "are of two states of the archive, as $3; the result may be of the older one$"
+    done
+}
+
+@test "copies of two states: what shows it is in a header, a digest, a list of sizes, or in a chunk that one alone has" {
+    need_python
+    data noise 40000 A
+    head -c 4096 A | tr '\0-\377' '\1-\377\0' >piece
+    # the header of the chunk that was written is damaged; its digest behind it is not
+    bpk pack -q -0 -t 8 -z 4096 -o 0.blp A
+    cp 0.blp 1.blp
+    bpk write -q 1.blp --at 8192 piece
+    hurt 1.blp "$(offset_of 0.blp 2)" 4
+    tells_states 0.blp 1.blp 'chunk 2 shows'
+    hurt 0.blp $(($(offset_of 0.blp 6) + 50)) 4
+    tells_states 0.blp 1.blp 'chunk 2 shows'
+    bpk pack -q -0 -t 8 -z 4096 -F chunked -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    bpk write -q 1.blpd --at 8192 piece
+    cp -R 1.blpd 2.blpd
+    hurt 1.blpd/data/__1__.bin "$(offset_of 0.blpd 2)" 4
+    tells_states 0.blpd 1.blpd 'chunk 2 shows'
+    # the list of sizes of the newer one is damaged, and its chunk is not that of the result
+    hurt 2.blpd/meta/sizes $(($(wc -c <2.blpd/meta/sizes) - 30)) 4
+    hurt 0.blpd/data/__1__.bin 200 4
+    tells_states 0.blpd 2.blpd 'chunks show that are intact in one alone'
+    # the index of the newer one is damaged, but its header tells its size
+    bpk pack -q -0 -t 8 -z 4096 -F b2sparse -o 0.b2s A
+    local change
+    for change in write append; do
+        rm -rf 1.b2s
+        cp -R 0.b2s 1.b2s
+        case $change in
+            write) bpk write -q 1.b2s --at 8192 piece ;;
+            append) bpk append -q 1.b2s piece ;;
+        esac
+        head -c 16 /dev/zero |
+            dd of=1.b2s/chunks.b2frame bs=1 seek=$(($(wc -c <1.b2s/chunks.b2frame) - 30)) conv=notrunc status=none
+        tells_states 0.b2s 1.b2s '.* show.*'
+    done
+    # zeros and metadata, which the end of a frame alone has, whose header tells its size
+    head -c 4096 /dev/zero >zeros
+    for change in zeros meta; do
+        bpk pack -f -q -0 -t 8 -z 4096 -F b2frame -o 5.b2frame A
+        cp 5.b2frame 6.b2frame
+        case $change in
+            zeros) bpk write -q 6.b2frame --at 8192 zeros ;;
+            meta) bpk meta set 6.b2frame a=1 ;;
+        esac
+        head -c 16 /dev/zero | dd of=6.b2frame bs=1 seek=$(($(wc -c <6.b2frame) - 30)) conv=notrunc status=none
+        tells_states 5.b2frame 6.b2frame 'their headers show'
+    done
+    # metadata
+    local kind
+    for kind in blp b2frame; do
+        bpk pack -q -0 -t 8 -z 4096 --set a=1 -o 3.$kind A
+        cp 3.$kind 4.$kind
+        bpk meta set 4.$kind a=2
+        hurt 3.$kind 20000 4
+        hurt 4.$kind 8000 4
+        tells_states 3.$kind 4.$kind 'their metadata show'
+    done
+}

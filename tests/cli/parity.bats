@@ -1154,6 +1154,56 @@ END
     done
 }
 
+@test "damage of an archive that is older than its parity has the later state for a remedy" {
+    local name
+    data noise 100000 a
+    data noise 2000 piece
+    for name in x.blp x.b2frame; do
+        bpk pack -q --parity 20% -0 -z 4096 -o $name a
+        touch -d '2020-02-02 02:02:02' $name
+        bpk parity -q $name
+        cp -p $name old
+        bpk write --at 8192 $name piece
+        cp -p old $name
+        dd if=/dev/urandom of=$name bs=1 count=4 seek=50000 conv=notrunc status=none
+        touch -r old $name
+        refuses 3 "it is an older state than that of its parity: bpk repair --apply -o OUT $name writes the later one" bpk verify $name
+        ends 3 bpk repair $name
+        ends 0 bpk repair --apply -o new $name
+        says "new: has the state of the parity; that of $name is older"
+        { head -c 8192 a && cat piece && tail -c +10193 a; } >now
+        bpk cat new | cmp - now
+        rm new
+    done
+}
+
+@test "parity of another archive, however much it restores, is not passed for a later state" {
+    data noise 20000 a
+    data field-f64 30000 b
+    bpk pack -q --seal a
+    bpk pack -q --seal --parity 100% b
+    touch -d '2020-02-02 02:02:02' a.blp
+    cp -p b.blp.bpp a.blp.bpp
+    refuses 3 'is whole, but no cell of it agrees with its parity file a.blp.bpp, which may be that of another archive; bpk parity a.blp renews it' bpk verify a.blp
+    ends 0 bpk repair --apply -o new a.blp
+    [ ! -e new ]
+    dd if=/dev/urandom of=a.blp bs=1 count=4 seek=10000 conv=notrunc status=none
+    refuses 2 'no cell of it agrees with its parity file a.blp.bpp' bpk verify a.blp
+    ends 2 bpk repair --apply -o new a.blp
+    says 'may be that of another archive'
+}
+
+@test "a file of the parity file's name that is none is no hindrance to repair" {
+    data noise 20000 a
+    bpk pack -q -z 4096 a
+    : >a.blp.bpp
+    # a size in the header, which the chunks prove
+    printf '?' | dd of=a.blp bs=1 seek=13 conv=notrunc status=none
+    ends 2 bpk repair --apply -o new a.blp
+    says 'was written of the chunks that were found$'
+    bpk cat new | cmp - a
+}
+
 @test "verify beside a healing finds no damage without a remedy, and two healings at once agree" {
     local name i one two other options target
     data noise 900000 a

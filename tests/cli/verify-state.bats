@@ -125,6 +125,14 @@ END
     [ "$(kinds | wc -l)" -eq 3 ] || die "$(cat state)"
 }
 
+@test "verify --state: a name that never was a file's is reported when it is given, and never again" {
+    tree 2
+    ends 1 bpk verify -r --state state d d/never
+    says "^bpk: d/never: cannot open: No such file"
+    quietly bpk verify -r --state state d
+    [ "$(kinds | wc -l)" -eq 2 ] || die "$(cat state)"
+}
+
 @test "verify --state --json: an object for each archive that is gone; a run that ends early keeps none, a killed one all" {
     need_python
     tree 3

@@ -214,7 +214,8 @@ int bpk_bloscpack_rewrite_put(struct bpk_bloscpack_editor *e, const struct bpk_p
 
 /* ---- Finishing ---- */
 
-/* Metadata that were set after the draft was begun must fit into the section written then. */
+/* Metadata that were set after the draft was begun must fit into the section written then. Where
+ * there are none any more, the section holds an empty object. */
 static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_draft *draft = e->rewrite.draft;
@@ -233,7 +234,9 @@ static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 			   bpk_view(head + BPK_BLOSCPACK_HEADER_SIZE, BPK_BLOSCPACK_METADATA_SIZE),
 			   err) != 0)
 		goto out;
-	if (header.has_metadata && text.size > 0) {
+	if (header.has_metadata) {
+		if (text.size == 0 && bpk_buf_append(&text, bpk_view("{}", 2), err) != 0)
+			goto out;
 		bpk_bloscpack_metadata_room(front.data, &m);
 		if (bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&text), &front, digest, &fits,
 						 err) != 0)

@@ -378,6 +378,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	struct bpk_info *info = &left->info;
 	bool is_empty;
 
+	salvage->file_size = left->has_header ? left->header.frame_size : 0;
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);
