@@ -193,19 +193,16 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 		verdict->parity = BPK_SIDE_STALE;
 		verdict->later = scan->lost == 0;
 		fail_earlier(verdict->later, path, err);
-	} else if (bpk_heal_is_strange(side, path)) {
-		verdict->parity = BPK_SIDE_STALE;
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "is whole, but no cell of it agrees with its parity file %s, which may be "
-			 "that of another archive; bpk parity %s renews it",
-			 side->name, word);
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
-			 " cells differ; bpk parity %s renews it",
-			 scan->bad, bpk_parity_cells(side->parity), word);
+			 " cells differ%s; bpk parity %s renews it",
+			 scan->bad, bpk_parity_cells(side->parity),
+			 bpk_heal_is_strange(side, path) ? ", and it may be that of another archive"
+							 : "",
+			 word);
 	} else if (bpk_side_is_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity file %s is damaged in %s; bpk parity %s renews "

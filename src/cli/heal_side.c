@@ -138,7 +138,11 @@ bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path)
 
 bool bpk_heal_is_strange(const struct bpk_side *side, const char *path)
 {
-	return side->scan.bad == bpk_parity_cells(side->parity) && !bpk_side_is_as_then(side, path);
+	bool is_empty = bpk_parity_files(side->parity) != NULL ? side->now.count == 0
+							       : side->scan.size == 0;
+
+	return !is_empty && side->scan.bad == bpk_parity_cells(side->parity) &&
+	       !bpk_side_is_as_then(side, path);
 }
 
 bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)

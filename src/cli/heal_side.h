@@ -27,8 +27,8 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 /* True if the archive at path is of an earlier time than its parity file. Nothing is read. */
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);
 
-/* True if the archive, which was compared, has no cell in common with its parity file, and was
- * written since: that may be another archive's. */
+/* True if the archive, which was compared and is not empty, has no cell in common with its parity
+ * file, and was written since: that may be another archive's. */
 bool bpk_heal_is_strange(const struct bpk_side *side, const char *path);
 
 /* True if the parity file is of a later state than the archive at path, which was compared with it:

@@ -85,12 +85,13 @@ static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
 }
 
-/* True if the places of all chunks that were found are certain. */
+/* True if the places of all chunks that were found are certain, and no checksum of them is lost. */
 static inline bool bpk_salvage_is_certain(const struct bpk_salvage_job *job)
 {
 	const struct bpk_salvage *found = &job->found;
 
-	return job->is_whole || (found->counted && !found->estimated && !found->disordered);
+	return job->is_whole ||
+	       (found->counted && !found->estimated && !found->disordered && !found->unnoticed);
 }
 
 /* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */

@@ -446,7 +446,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		bpk_verify_say_well(args, in);
 	if (rc != 0 && found.repairable == NULL &&
 	    (!found.intact || found.differing.count > 0 || bpk_input_rest(in) > 0 ||
-	     !(is_about_seal(args, in) || is_about_identity(args, in))))
+	     in->info->damage != NULL || !(is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)
 		bpk_side_advise_gone(in->path, err);
