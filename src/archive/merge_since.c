@@ -98,13 +98,13 @@ static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf
 /*
  * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
  * one. The digest was damaged as well if the bytes before it were, too. is_placed: the lost one has
- * the same place by its own header, so that no hole hides it.
+ * the same place by its own header; a hole that reaches the digest leaves bytes behind that header.
  */
 static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, struct bpk_buf *lost,
 		     bool is_placed)
 {
-	enum { LAST = 16 };
-	size_t packed = intact.size - found->checksum->size, nother = 0, nlast = 0;
+	enum { SOME = 16 };
+	size_t packed = intact.size - found->checksum->size, nother = 0, nfirst = 0, nlast = 0;
 
 	if (memcmp(intact.data + packed, lost->data + packed, found->checksum->size) == 0)
 		return false;
@@ -112,9 +112,10 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, st
 		bool differs = intact.data[i] != lost->data[i];
 
 		nother += differs;
-		nlast += differs && packed - i <= LAST;
+		nfirst += differs && i >= BPK_CHUNK_HEADER_SIZE && i < BPK_CHUNK_HEADER_SIZE + SOME;
+		nlast += differs && packed - i <= SOME;
 	}
-	return (nother > 0 && nlast == 0) || (is_placed && nother > packed / 2) ||
+	return (nother > 0 && nlast == 0) || (is_placed && nfirst > 0 && nother > packed / 2) ||
 	       has_other_digest(found->checksum, lost, intact, packed);
 }
 
