@@ -41,13 +41,6 @@ struct kinship {
 
 /* ---- One copy ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static int compare_spots(const void *a, const void *b)
 {
 	const struct spot *x = a, *y = b;
@@ -95,7 +88,7 @@ static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own 
 		return -1;
 	for (size_t i = 0; i < prints->count; i++)
 		known->bytes[known->count++] = prints->all[i].bytes;
-	qsort(known->bytes, known->count, sizeof *known->bytes, compare_numbers);
+	bpk_merge_sort_hashes(known->bytes, known->count);
 	known->lost = found->nchunks - bpk_min_u64(bpk_salvage_intact(found), found->nchunks);
 	list_spots(k, copy);
 	return 0;
@@ -103,37 +96,22 @@ static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own 
 
 /* ---- A chunk of one copy in another copy ---- */
 
-static bool has_bytes(const struct known *known, uint64_t bytes)
-{
-	return known->count > 0 &&
-	       known->bytes[bpk_find_last(known->bytes, sizeof bytes, known->count, bytes)] ==
-		       bytes;
-}
-
 /* True if the copy has these bytes there, though no chunk was found: holes of frames have some. */
 static int has_there(const struct bpk_merge *m, size_t copy, const struct bpk_merge_print *print,
 		     uint64_t at, uint64_t size, bool *is, struct bpk_err *err)
 {
 	const struct bpk_merge_file *file = &m->files[print->file];
 	struct bpk_source *source = NULL;
-	struct bpk_buf bytes = { 0 };
-	size_t got = 0;
-	int rc = 0;
+	int rc;
 
 	*is = false;
-	if (file->sizes[copy] == BPK_UNKNOWN || at > file->sizes[copy] ||
-	    size > file->sizes[copy] - at)
+	if (file->sizes[copy] == BPK_UNKNOWN)
 		return 0;
-	if (bpk_merge_borrow(m, copy, file, &source, err) != 0 ||
-	    bpk_buf_resize(&bytes, (size_t)size, err) != 0)
-		rc = -1;
-	else if (bpk_source_read_at(source, at, bpk_span(bytes.data, bytes.size), &got, err) != 0)
-		rc = bpk_input_subject(&m->copies[copy], err);
-	*is = rc == 0 && got == bytes.size &&
-	      bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes)) == print->bytes;
+	if (bpk_merge_borrow(m, copy, file, &source, err) != 0)
+		return -1;
+	rc = bpk_merge_has_there(source, at, size, print->bytes, is, err);
 	bpk_merge_release(m, source);
-	bpk_buf_clear(&bytes);
-	return rc;
+	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
 /* The first spot of the file that begins at this offset or behind it. */
@@ -180,6 +158,7 @@ static int count_others(const struct kinship *k, size_t copy, size_t other, bool
 {
 	const struct bpk_merge *m = k->merge;
 	const struct bpk_merge_prints *prints = &m->prints[copy];
+	const struct known *known = &k->all[other];
 
 	*tally = (struct tally){ 0 };
 	for (size_t i = 0; i < prints->count; i++) {
@@ -188,14 +167,14 @@ static int count_others(const struct kinship *k, size_t copy, size_t other, bool
 		uint64_t end = file->sizes[other];
 		/* a place before the start wraps around, and is behind the end */
 		uint64_t at = print->offset - (shifted ? file->sizes[copy] - end : 0);
-		bool is = has_bytes(&k->all[other], print->bytes);
+		bool is = bpk_merge_has_hash(known->bytes, known->count, print->bytes);
 
 		if (!is && has_there(m, other, print, at, print->size - m->found[copy].seal_size,
 				     &is, err) != 0)
 			return -1;
 		if (is)
 			tally->common++;
-		else if (!is_free(&k->all[other], print->file, at, print->size))
+		else if (!is_free(known, print->file, at, print->size))
 			tally->odd++;
 		else if (end == BPK_UNKNOWN || at > end || print->size > end - at)
 			tally->outer++;

@@ -26,13 +26,6 @@ struct result {
 	size_t count;
 };
 
-static int compare_hashes(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static int list_hashes(struct result *r, struct bpk_err *err)
 {
 	const struct bpk_merge *m = r->merge;
@@ -46,7 +39,7 @@ static int list_hashes(struct result *r, struct bpk_err *err)
 	for (size_t f = 0; f < m->nfiles; f++)
 		for (size_t i = 0; i < m->files[f].nruns; i++)
 			r->hashes[r->count++] = m->files[f].runs[i].hash;
-	qsort(r->hashes, r->count, sizeof *r->hashes, compare_hashes);
+	bpk_merge_sort_hashes(r->hashes, r->count);
 	return 0;
 }
 
@@ -54,23 +47,7 @@ static bool has_hash(const struct result *r, uint64_t hash)
 {
 	if (r->whose != BPK_MERGE_UNION)
 		return bpk_merge_find_print(&r->merge->prints[r->whose], hash) != NULL;
-	return bsearch(&hash, r->hashes, r->count, sizeof hash, compare_hashes) != NULL;
-}
-
-/* *has: the result has the bytes of the chunk at this offset of the source. */
-static int has_bytes(struct bpk_source *source, uint64_t at, const struct bpk_merge_print *print,
-		     bool *has, struct bpk_err *err)
-{
-	struct bpk_buf bytes = { 0 };
-	size_t got = 0;
-	int rc = bpk_buf_resize(&bytes, (size_t)print->size, err);
-
-	if (rc == 0)
-		rc = bpk_source_read_at(source, at, bpk_span(bytes.data, bytes.size), &got, err);
-	*has = rc == 0 && got == bytes.size &&
-	       bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes)) == print->hash;
-	bpk_buf_clear(&bytes);
-	return rc;
+	return bpk_merge_has_hash(r->hashes, r->count, hash);
 }
 
 /* True if the result has no file of this name, or no chunk of it. */
@@ -97,11 +74,12 @@ static int has_chunk(const struct result *r, size_t copy, const struct bpk_merge
 	if (r->place.is_directory &&
 	    bpk_dir_source(r->place.directory, file->name, &source, &why) != 0)
 		return bpk_err_pass(&why, err);
-	rc = has_bytes(source, print->offset, print, has, err);
+	rc = bpk_merge_has_there(source, print->offset, print->size, print->hash, has, err);
 	if (rc == 0 && !*has && !r->place.is_directory)
-		rc = has_bytes(source,
-			       print->offset - (file->sizes[copy] - bpk_source_size(source)), print,
-			       has, err);
+		/* a place before the start wraps around, and is behind the end */
+		rc = bpk_merge_has_there(
+			source, print->offset - (file->sizes[copy] - bpk_source_size(source)),
+			print->size, print->hash, has, err);
 	if (r->place.is_directory)
 		bpk_source_close(source);
 	return rc;

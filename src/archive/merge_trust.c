@@ -102,6 +102,45 @@ bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_m
 	       bsearch(print, list->all, list->count, sizeof *list->all, compare_prints) != NULL;
 }
 
+/* ---- Hashes ---- */
+
+static int compare_hashes(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void bpk_merge_sort_hashes(uint64_t *hashes, size_t count)
+{
+	qsort(hashes, count, sizeof *hashes, compare_hashes);
+}
+
+bool bpk_merge_has_hash(const uint64_t *hashes, size_t count, uint64_t hash)
+{
+	return count > 0 && hashes[bpk_find_last(hashes, sizeof hash, count, hash)] == hash;
+}
+
+int bpk_merge_has_there(struct bpk_source *source, uint64_t at, uint64_t size, uint64_t hash,
+			bool *has, struct bpk_err *err)
+{
+	uint64_t end = bpk_source_size(source);
+	struct bpk_buf bytes = { 0 };
+	size_t got = 0;
+	int rc;
+
+	*has = false;
+	if (at > end || size > end - at)
+		return 0;
+	rc = bpk_buf_resize(&bytes, (size_t)size, err);
+	if (rc == 0)
+		rc = bpk_source_read_at(source, at, bpk_span(bytes.data, bytes.size), &got, err);
+	*has = rc == 0 && got == bytes.size &&
+	       bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes)) == hash;
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
 /* ---- Trust ---- */
 
 bool bpk_merge_is_sure(const struct bpk_salvage *found)

@@ -312,13 +312,14 @@ static void check_alone(void *arg, size_t number)
 	if (check == NULL)
 		return;
 	rota->turn->alone(rota->turn->arg, check->number);
-	/* a name that never was a file's is no file that was lost */
-	check->gone = !bpk_check_had_good(check) && is_missing(check->path);
 	/* a parity file may be all that is left of an archive, and stays no archive */
-	if (tally->damaged + tally->failed > bad && !bpk_side_is(check->path))
+	if (tally->damaged + tally->failed > bad && !bpk_side_is(check->path)) {
+		/* a name that never was a file's is no file that was lost */
+		check->gone = !bpk_check_had_good(check) && is_missing(check->path);
 		note(rota, check, BPK_CHECK_BAD);
-	else
+	} else {
 		note(rota, check, tally->done > done ? BPK_CHECK_GOOD : judge_other(rota, check));
+	}
 }
 
 /* Files that are gone were reported, once. A run that is killed does not come here: the next one
