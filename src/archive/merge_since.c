@@ -40,11 +40,11 @@ static int open_index(const struct bpk_merge *m, size_t copy, struct indexed *in
 	if (ops->locate == NULL || !bpk_merge_is_sure(&m->found[copy]))
 		return 0;
 	if (bpk_merge_test(m, &index->place, NULL, NULL, &index->sound, err) != 0)
-		return -1;
+		return bpk_input_subject(&m->copies[copy], err);
 	if (ops->open(&index->place, &options, &index->reader, &why) == 0)
 		return 0;
 	index->reader = NULL;
-	return bpk_err_pass(&why, err);
+	return bpk_err_pass(&why, err) == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
 /* The next chunk that was found; NULL: there is none. */

@@ -108,7 +108,9 @@ static int find_strange(const struct result *r, size_t copy, struct bpk_err *err
 		if (!m->found[copy].proven && !is_outside(r, &list->all[i]))
 			continue;
 		if (has_chunk(r, copy, &list->all[i], &has, err) != 0)
-			return -1;
+			return r->whose == BPK_MERGE_UNION
+				       ? -1
+				       : bpk_input_subject(&m->copies[r->whose], err);
 		if (!has)
 			return bpk_merge_note_states(
 				m, other < copy ? other : copy, other < copy ? copy : other,

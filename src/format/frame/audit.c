@@ -296,8 +296,8 @@ int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_e
 		r->info.hole_size = now->info.hole_size;
 		r->info.seal = now->info.seal;
 	}
-	if (rc != 0 && now != NULL && found.kind == BPK_CORRUPT && bpk_frame_has_changed(now))
-		bpk_fail_changed(&found);
+	if (rc != 0 && now != NULL)
+		bpk_frame_blame_change(now, &found);
 	if (now != r)
 		bpk_frame_close(now);
 	if (rc != 0 && err != NULL)

@@ -47,8 +47,8 @@ static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, vo
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
 	rc = step(r, arg, &sight, &found);
-	if (rc != 0 && found.kind == BPK_CORRUPT && bpk_frame_has_changed(r))
-		bpk_fail_changed(&found);
+	if (rc != 0)
+		bpk_frame_blame_change(r, &found);
 	bpk_source_release(r->source);
 	if (rc != 0 && err != NULL)
 		*err = found;

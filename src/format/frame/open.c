@@ -84,15 +84,15 @@ static bool is_old_tail_there(const struct bpk_frame_reader *r)
 	       tail[0] == 0xce && bpk_get_be32(tail + 1) == r->state.trailer_size;
 }
 
-/* Compare the header with that at open. *moved: it has another frame size, too, as a change by bpk
- * leaves it. */
-static bool is_header_there(const struct bpk_frame_reader *r, bool *moved)
+/* Compare the header with that at open; false with err set where it cannot be read. *moved: it has
+ * another frame size, too, as a change by bpk leaves it. */
+static bool is_header_there(const struct bpk_frame_reader *r, bool *moved, struct bpk_err *err)
 {
 	enum { FRAME_SIZE = 16 }; /* offset of frame_len: "Header" */
 	const struct bpk_buf *head = &r->state.head;
 	struct bpk_buf now = { 0 };
-	bool read = bpk_buf_resize(&now, head->size, NULL) == 0 &&
-		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), NULL) == 0;
+	bool read = bpk_buf_resize(&now, head->size, err) == 0 &&
+		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), err) == 0;
 	bool same = read && memcmp(now.data, head->data, head->size) == 0;
 
 	*moved = read && bpk_get_be64(now.data + FRAME_SIZE) != r->state.header.frame_size;
@@ -104,18 +104,36 @@ bool bpk_frame_is_superseded(const struct bpk_frame_reader *r)
 {
 	bool moved;
 
-	return !is_header_there(r, &moved) && moved && is_old_tail_there(r);
+	return !is_header_there(r, &moved, NULL) && moved && is_old_tail_there(r);
 }
 
-bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
+/* A failed read counts as a change, and sets err. */
+static bool has_changed(const struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	bool moved, current;
 
 	if (r->dir != NULL)
 		return bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source, &current,
-					  NULL) != 0 ||
+					  err) != 0 ||
 		       !current;
-	return !is_header_there(r, &moved) && !(moved && is_old_tail_there(r));
+	return !is_header_there(r, &moved, err) && !(moved && is_old_tail_there(r));
+}
+
+bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
+{
+	return has_changed(r, NULL);
+}
+
+void bpk_frame_blame_change(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	if (err->kind != BPK_CORRUPT || !has_changed(r, &why))
+		return;
+	if (bpk_err_is_of_machine(&why))
+		*err = why;
+	else
+		bpk_fail_changed(err);
 }
 
 /* ---- Opening ---- */

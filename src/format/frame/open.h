@@ -20,6 +20,10 @@ void bpk_frame_close(struct bpk_frame_reader *reader); /* accepts NULL */
  * cannot be determined. */
 bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
 
+/* After a step that failed: if that is BPK_CORRUPT, and the frame has changed, *err becomes
+ * BPK_FAILED, "changed while it was read"; where the question fails, that failure. */
+void bpk_frame_blame_change(const struct bpk_frame_reader *reader, struct bpk_err *err);
+
 /* True if a change of bpk made the contiguous frame longer, or shorter, since open: it has another
  * header, and its old end is left in the file. */
 bool bpk_frame_is_superseded(const struct bpk_frame_reader *reader);
