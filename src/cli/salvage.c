@@ -184,7 +184,8 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 			found,
 			"they are not those that meta/sizes records: some were swapped or copied",
 			err);
-	if (!found->sealed || found->numbered || test_seal(&job->in, &why) == 0)
+	if (!found->sealed || found->numbered || found->nunproven > 0 ||
+	    test_seal(&job->in, &why) == 0)
 		return 0;
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
@@ -199,8 +200,8 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
 
-	if (found->proven || found->unnoticed || job->proves_ident || job->from != NULL ||
-	    (found->sealed && job->lost == 0 && found->counted))
+	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
+	    job->from != NULL || (found->sealed && job->lost == 0 && found->counted))
 		return 0;
 	return bpk_salvage_doubt(
 		found, "they stand on no checksum, and changed bytes may go unnoticed", err);
@@ -363,6 +364,12 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 			 job->replaced, bpk_plural(job->replaced, "chunk is", "chunks are"),
 			 bpk_plural(job->replaced, "its place", "their places"),
 			 bpk_plural(job->replaced, "it", "them"));
+	if (job->unproven > 0)
+		bpk_note(bpk_input_name(job->in.path),
+			 "%" PRIu64 " intact %s to the raw data, which stand for %s", job->unproven,
+			 bpk_plural(job->unproven, "chunk, without its digest, is not equal",
+				    "chunks, without their digests, are not equal"),
+			 bpk_plural(job->unproven, "it", "them"));
 	if (job->in.rest > 0)
 		bpk_salvage_tell_rest(&job->in);
 	if (job->found.nothers > 0)

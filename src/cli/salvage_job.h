@@ -25,6 +25,7 @@ struct bpk_salvage_job {
 	struct bpk_ident_range
 		refuted;            /* raw bytes of intact chunks that it contradicts, or none */
 	uint64_t replaced;          /* of these chunks, by raw data that it proves */
+	uint64_t unproven;          /* and chunks that no digest proves, by raw data */
 	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;

@@ -10,7 +10,7 @@
 /* Neighbours of one fate. */
 struct run {
 	uint64_t first, end;
-	enum fate { LOST, GUESSED, INTACT } fate;
+	enum fate { LOST, GUESSED, UNPROVEN, INTACT } fate;
 };
 
 typedef void run_fn(const struct bpk_salvage_job *job, const struct run *run, void *arg);
@@ -39,6 +39,7 @@ static void show(const struct bpk_salvage_job *job, const struct run *run, void 
 	const char *const fates[] = {
 		[LOST] = "lost",
 		[GUESSED] = "guessed",
+		[UNPROVEN] = "intact, but not certain",
 		[INTACT] = bpk_salvage_is_certain(job) ? "intact" : "intact, but not certain",
 	};
 	uint64_t start, stop;
@@ -74,7 +75,7 @@ static void add_run(const struct bpk_salvage_job *job, const struct run *run, ru
 		add(job, run, arg);
 }
 
-/* Runs of lost chunks, guessed and intact ones, in their order. */
+/* Runs of lost chunks, guessed, unproven and intact ones, in their order. */
 static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 {
 	const struct bpk_salvage *found = &job->found;
@@ -84,7 +85,7 @@ static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 		run.end = job->in.info->chunks.count;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
-		enum fate fate = saved->guessed ? GUESSED : INTACT;
+		enum fate fate = saved->guessed ? GUESSED : saved->unproven ? UNPROVEN : INTACT;
 
 		if (!saved->intact)
 			continue;
@@ -103,7 +104,7 @@ static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 void bpk_salvage_record(const struct bpk_salvage_job *job)
 {
 	static const char *const names[] = {
-		[LOST] = "lost", [GUESSED] = "restored", [INTACT] = "good"
+		[LOST] = "lost", [GUESSED] = "restored", [UNPROVEN] = "unproven", [INTACT] = "good"
 	};
 	const struct bpk_salvage *found = &job->found;
 
@@ -111,7 +112,7 @@ void bpk_salvage_record(const struct bpk_salvage_job *job)
 	bpk_record_u64("nchunks", job->is_whole ? job->in.info->chunks.count : found->nchunks);
 	bpk_record_u64("nlost", job->lost);
 	bpk_record_u64("nrestored", job->guessed);
-	bpk_record_bool("certain", bpk_salvage_is_certain(job));
+	bpk_record_bool("certain", bpk_salvage_is_certain(job) && found->nunproven == 0);
 	for (enum fate fate = LOST; fate <= INTACT; fate++) {
 		bpk_record_list_begin(names[fate]);
 		walk_runs(job, record, &fate);

@@ -120,8 +120,8 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 	return put(job, (uint32_t)size, err);
 }
 
-/* Raw data that differ would be mixed with the chunk, unless the recorded identity proves them:
- * then the chunk stands at the place of another one. */
+/* Raw data that differ would be mixed with the chunk, unless no digest proves it, or the recorded
+ * identity proves them: then the chunk stands at the place of another one. */
 static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
 		      struct bpk_err *err)
 {
@@ -133,8 +133,9 @@ static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved
 		return -1;
 	if (same)
 		return put(job, saved->raw_size, err);
-	if (job->proves_ident) {
-		job->replaced++;
+	if (job->proves_ident || saved->unproven) {
+		job->replaced += !saved->unproven;
+		job->unproven += saved->unproven;
 		return put_packed(job, saved->number, saved->raw_size, err);
 	}
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,

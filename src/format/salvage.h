@@ -23,6 +23,7 @@ struct bpk_saved {
 	unsigned typesize;              /* and this, of Blosc2's chunks */
 	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
 	bool intact;
+	bool unproven; /* its digest, which may be damaged, is another one: it unpacks alone */
 	/* It is intact if this byte of it is another one, as its digest says, or if the digest is
 	 * damaged. */
 	bool guessed;
@@ -51,6 +52,7 @@ struct bpk_salvage {
 	bool gapless;        /* each byte of the file from the first chunk on belongs to a chunk */
 	bool sealed;         /* traces of a seal over the whole archive were found */
 	bool unnoticed;      /* the doubt says that changed bytes may go unnoticed */
+	uint64_t nunproven;  /* or, if that is false, that they may in these intact chunks alone */
 	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
 	bool estimated;      /* though counted: numbers in some file follow from order and sizes */
 	bool disordered;     /* the intact chunks are not those that digests over all record */

@@ -100,6 +100,28 @@ zero() { # FILE OFFSET SIZE
     ! grep -q metadata "$err"
 }
 
+@test "digests of a damaged trailer prove the chunks that have them, and no other is called certain" {
+    need_python
+    export BPK
+    data noise 150000 a
+    for format in b2frame b2sparse; do
+        "$python" "$tests/lib/salvage_hints.py" $format a 0 "${BPK_SALVAGE_ROUNDS:-12}"
+    done
+    # raw data of another run differ from a proven chunk
+    data noise 150000 b
+    printf x | dd of=b bs=1 seek=1000 conv=notrunc status=none
+    bpk pack -q -z 10000 -F b2frame -o f a
+    printf x | dd of=f bs=1 seek=$(($(stat -c %s f) - 40)) conv=notrunc status=none
+    ends 1 bpk repair --apply --from b -o out f
+    says 'differs from the intact chunk 0 of f'
+    [ ! -e out ]
+    # a frame of zeros alone has no digests that prove anything
+    head -c 100000 /dev/zero >z
+    bpk pack -q -z 10000 -F b2frame -o z.b2f z
+    printf x | dd of=z.b2f bs=1 seek=$(($(stat -c %s z.b2f) - 40)) conv=notrunc status=none
+    ends 2 bpk repair z.b2f
+}
+
 @test "an identity in layers goes with lost chunks" {
     need_python
     export BPK

@@ -202,6 +202,8 @@ int bpk_frame_salvage(const struct bpk_place *place, struct bpk_salvage *salvage
 	if (rc == 0)
 		rc = salvage_parts(&scan, left, salvage, err);
 	bpk_scan_clear(&scan);
+	if (rc == 0)
+		rc = bpk_frame_left_prove(left, place, salvage, err);
 	if (rc != 0) {
 		bpk_frame_left_free(left);
 		return -1;

@@ -20,6 +20,7 @@ struct bpk_frame_run {
 /* Must be cleared; valid when zeroed. One thread's own. */
 struct bpk_frame_left {
 	bool sparse;
+	bool loaded; /* the parts were there, and header and index have their digests */
 	struct bpk_frame_header header;
 	bool has_header; /* with its layers */
 	bool has_fields; /* header has at least the fixed part, its own or the digests' copy */
@@ -36,6 +37,9 @@ struct bpk_frame_left {
 	struct bpk_frame_layers layers;
 	bool bad_layers;                  /* the trailer does not match its digest */
 	struct bpk_frame_digests digests; /* of this state; checksum NULL: none */
+	/* Of a damaged trailer: a chunk that has its digest there is intact, and one that has not
+	 * may be as well. checksum NULL: none, or they prove too few. */
+	struct bpk_frame_digests hints;
 
 	struct bpk_frame_run index;
 	struct bpk_buf entries; /* in host order; empty: no index */
@@ -67,6 +71,11 @@ int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *lef
 /* The same for the index alone, once trailer and header were looked for. */
 int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left,
 			      struct bpk_salvage *found, struct bpk_err *err);
+
+/* Compare the chunks in salvage, whose numbers are final, with the digests of a damaged trailer:
+ * sets unproven. */
+int bpk_frame_left_prove(struct bpk_frame_left *left, const struct bpk_place *place,
+			 struct bpk_salvage *salvage, struct bpk_err *err);
 
 /* Describe in salvage the parts that the new archive takes over, and add the doubts about lost
  * parts. Takes left, from the heap, also on failure. */

@@ -241,6 +241,8 @@ int bpk_frame_salvage_sparse(const struct bpk_place *place, struct bpk_salvage *
 	if (rc == 0)
 		rc = salvage_parts(&s);
 	bpk_scan_clear(&s.scan);
+	if (rc == 0)
+		rc = bpk_frame_left_prove(left, place, salvage, err);
 	if (rc != 0) {
 		bpk_frame_left_free(left);
 		return -1;

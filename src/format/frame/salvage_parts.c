@@ -9,6 +9,8 @@
  */
 #include "format/frame/salvage.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -48,7 +50,7 @@ static int copy_digests(struct bpk_frame_state *state, struct bpk_frame_left *le
 	struct bpk_frame_digests *digests = &state->digests;
 	size_t size, at;
 
-	if (digests->checksum == NULL || state->stale || state->damage.kind != BPK_OK)
+	if (digests->checksum == NULL || state->stale)
 		return 0;
 	size = digests->checksum->size;
 	at = digests->bytes.size;
@@ -63,7 +65,7 @@ static int copy_digests(struct bpk_frame_state *state, struct bpk_frame_left *le
 					bpk_span(digests->bytes.data + at + i * size, size),
 					err) != 0)
 			return -1;
-	left->digests = *digests;
+	*(state->damage.kind == BPK_OK ? &left->digests : &left->hints) = *digests;
 	*digests = (struct bpk_frame_digests){ 0 };
 	return 0;
 }
@@ -78,7 +80,7 @@ static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left
 		return -1;
 	left->header = state->header;
 	state->header = (struct bpk_frame_header){ 0 };
-	left->has_header = left->has_fields = true;
+	left->loaded = left->has_header = left->has_fields = true;
 	left->payload = left->header.size;
 	left->index = (struct bpk_frame_run){ state->index_offset,
 					      state->index_offset + state->index_size };
@@ -160,10 +162,10 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	else if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_BPK &&
 		 bpk_frame_digests_check_trailer(&digests, bytes, &why) != 0)
 		left->bad_layers = true;
-	if (left->bad_layers || bpk_frame_trailer_author(bytes) != BPK_FRAME_BY_BPK)
+	if (bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_OTHER)
 		bpk_frame_digests_clear(&digests);
+	*(left->bad_layers ? &left->hints : &left->digests) = digests;
 	left->layers = layers;
-	left->digests = digests;
 	left->trailer = run;
 	return bpk_err_pass_memory(&why, err);
 }
@@ -235,6 +237,7 @@ static void drop_old_trailer(struct bpk_frame_left *left, const struct bpk_salva
 	left->bad_layers = false;
 	bpk_frame_layers_clear(&left->layers);
 	bpk_frame_digests_clear(&left->digests);
+	bpk_frame_digests_clear(&left->hints);
 }
 
 /* Chunks of another number: a part is that of another state. */
@@ -297,6 +300,7 @@ void bpk_frame_left_free(void *parts)
 	bpk_frame_header_clear(&left->header);
 	bpk_frame_layers_clear(&left->layers);
 	bpk_frame_digests_clear(&left->digests);
+	bpk_frame_digests_clear(&left->hints);
 	bpk_buf_clear(&left->entries);
 	bpk_buf_clear(&left->text);
 	bpk_buf_clear(&left->run);
@@ -305,6 +309,62 @@ void bpk_frame_left_free(void *parts)
 	free(left->nd);
 	free(left->list);
 	free(left);
+}
+
+/* ---- Digests of a damaged trailer ---- */
+
+/* Sets unproven. Entries of an index that could be loaded have its digest. */
+static int prove(const struct bpk_frame_left *left, const struct bpk_place *place,
+		 const struct bpk_salvage *salvage, struct bpk_saved *saved, struct bpk_buf *packed,
+		 struct bpk_err *err)
+{
+	const struct bpk_frame_digests *hints = &left->hints;
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	saved->unproven = saved->special != BPK_SPECIAL_NONE && !left->loaded;
+	if (saved->special != BPK_SPECIAL_NONE)
+		return 0;
+	if (bpk_salvage_fetch(place, salvage, saved, packed, err) != 0 ||
+	    bpk_checksum_compute(hints->checksum, bpk_buf_view(packed), digest, err) != 0)
+		return -1;
+	saved->unproven = memcmp(digest, bpk_frame_digests_chunk(hints, saved->number),
+				 hints->checksum->size) != 0;
+	return 0;
+}
+
+/* Digests that prove few of the chunks are those of other data, or destroyed. */
+static void settle_hints(struct bpk_frame_left *left, struct bpk_salvage *salvage)
+{
+	if (bpk_salvage_intact(salvage) - salvage->nunproven > salvage->nunproven)
+		return;
+	bpk_frame_digests_clear(&left->hints);
+	salvage->nunproven = 0;
+	for (size_t i = 0; i < salvage->count; i++)
+		salvage->all[i].unproven = false;
+}
+
+int bpk_frame_left_prove(struct bpk_frame_left *left, const struct bpk_place *place,
+			 struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	struct bpk_buf packed = { 0 };
+	int rc = 0;
+
+	if (left->hints.checksum == NULL || !salvage->counted ||
+	    left->hints.nchunks != salvage->nchunks) {
+		bpk_frame_digests_clear(&left->hints);
+		return 0;
+	}
+	for (size_t i = 0; rc == 0 && i < salvage->count; i++) {
+		struct bpk_saved *saved = &salvage->all[i];
+
+		if (!saved->intact)
+			continue;
+		rc = prove(left, place, salvage, saved, &packed, err);
+		salvage->nunproven += saved->unproven;
+	}
+	bpk_buf_clear(&packed);
+	settle_hints(left, salvage);
+	return rc;
 }
 
 /* ---- For the new archive ---- */
@@ -330,7 +390,42 @@ static const struct bpk_checksum *checksum_of(const struct bpk_frame_left *left)
 
 	if (left->digests.checksum != NULL)
 		return left->digests.checksum;
+	if (left->hints.checksum != NULL)
+		return left->hints.checksum;
 	return by_other ? &bpk_checksums[0] : bpk_checksum_find("crc32");
+}
+
+/* True if each intact chunk has the digest of its number. */
+static bool are_proven(const struct bpk_frame_left *left, const struct bpk_salvage *salvage)
+{
+	return left->digests.checksum != NULL ||
+	       (left->hints.checksum != NULL && salvage->nunproven == 0);
+}
+
+static int doubt_trailer(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	char clause[256], many[80] = "";
+	size_t first = 0;
+
+	if (are_proven(left, salvage))
+		return bpk_salvage_doubt(salvage, "the trailer is damaged, and metadata may be",
+					 err);
+	if (left->hints.checksum == NULL)
+		return bpk_salvage_doubt(salvage,
+					 "the trailer is damaged, and metadata may be; changed "
+					 "bytes in a chunk may go unnoticed",
+					 err);
+	while (!salvage->all[first].unproven)
+		first++;
+	if (salvage->nunproven > 1)
+		snprintf(many, sizeof many, "%" PRIu64 " of the intact chunks, the first of them ",
+			 salvage->nunproven);
+	snprintf(clause, sizeof clause,
+		 "the trailer is damaged, and metadata may be; %schunk %" PRIu64
+		 " %s another digest there, and may have changed bytes",
+		 many, salvage->all[first].number, bpk_plural(salvage->nunproven, "has", "have"));
+	return bpk_salvage_doubt(salvage, clause, err);
 }
 
 static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
@@ -339,7 +434,7 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	bool by_other = checksum_of(left)->size == 0;
 	bool lacks_trailer = left->trailer.end == 0 && !(by_other && !left->header.has_layers);
 
-	salvage->unnoticed = lacks_trailer || left->bad_layers;
+	salvage->unnoticed = lacks_trailer || (left->bad_layers && left->hints.checksum == NULL);
 	salvage->sealed = left->has_header &&
 			  bpk_frame_layers_find(&left->header.fixed, BPK_FRAME_SEAL) != NULL;
 	if (!left->has_header &&
@@ -362,13 +457,7 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 			      "the header is of a later state of the frame, whose end is lost",
 			      err) != 0)
 		return -1;
-	if (left->bad_layers &&
-	    bpk_salvage_doubt(salvage,
-			      "the trailer is damaged, and metadata may be; changed bytes in a "
-			      "chunk may go unnoticed",
-			      err) != 0)
-		return -1;
-	return 0;
+	return left->bad_layers ? doubt_trailer(left, salvage, err) : 0;
 }
 
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
@@ -382,8 +471,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);
-	salvage->proven = left->digests.checksum != NULL;
-	salvage->numbered = left->digests.checksum != NULL;
+	salvage->proven = salvage->numbered = are_proven(left, salvage);
 	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
 	if (left->list == NULL ||
 	    bpk_frame_layers_print(fixed, &left->layers, &left->text, &is_empty, err) != 0)
