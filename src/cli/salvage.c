@@ -172,6 +172,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 	struct bpk_err why = { 0 };
 	char line[sizeof why.text + 64];
+	char *advice;
 
 	if (!found->counted && found->unplaced != NULL &&
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
@@ -190,6 +191,9 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
 	found->disordered = true;
+	advice = strstr(why.text, "; bpk repair "); /* --reseal, which fails on damaged parts */
+	if (advice != NULL)
+		*advice = '\0';
 	snprintf(line, sizeof line, "the seal does not prove them: %s", why.text);
 	return bpk_salvage_doubt(found, line, err);
 }
@@ -222,15 +226,20 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 		     struct bpk_err *err)
 {
 	const char *semicolon, *doubt = doubt_of(job, &semicolon);
+	uint64_t n = job->found.nchunks;
 
 	if (job->guessed > 0 && job->lost == 0)
 		bpk_fail(err, BPK_CORRUPT,
-			 "%" PRIu64 " of %" PRIu64 " chunks had a damaged byte, and %s guessed%s%s",
-			 job->guessed, job->found.nchunks, bpk_plural(job->guessed, "is", "are"),
-			 semicolon, doubt);
+			 "%" PRIu64 " of %" PRIu64 " %s a damaged byte, and %s guessed%s%s%s",
+			 job->guessed, n, bpk_plural(n, "chunk had", "chunks had"),
+			 bpk_plural(job->guessed, "is", "are"), semicolon, doubt, consequence);
+	else if (job->lost == 0 && n == 1)
+		bpk_fail(err, BPK_CORRUPT, "the chunk that was found is intact%s%s%s", semicolon,
+			 doubt, consequence);
 	else if (job->lost == 0)
-		bpk_fail(err, BPK_CORRUPT, "all %" PRIu64 " chunks that were found are intact%s%s",
-			 job->found.nchunks, semicolon, doubt);
+		bpk_fail(err, BPK_CORRUPT,
+			 "all %" PRIu64 " chunks that were found are intact%s%s%s", n, semicolon,
+			 doubt, consequence);
 	else
 		bpk_fail(err, BPK_CORRUPT, "%s%" PRIu64 " of %" PRIu64 " chunks %s lost%s%s%s",
 			 job->found.counted ? "" : "about ", job->lost, job->found.nchunks,
@@ -240,12 +249,18 @@ static int fail_lost(const struct bpk_salvage_job *job, const char *consequence,
 
 /* ---- one file ---- */
 
-/* The deed, or the next step, if chunks are lost. */
+/* The deed, or the next step. */
 static const char *consequence_of(const struct bpk_salvage_job *job, bool applies)
 {
-	if (!applies && job->merge == NULL)
+	if (applies || job->merge != NULL)
+		return applies && job->lost > 0 && job->fill == BPK_FILL_ZERO
+			       ? "; zeros stand for them"
+			       : "";
+	if (job->lost > 0)
 		return "; bpk repair --apply --fill zero -o OUT FILE (or skip) writes the others";
-	return applies && job->fill == BPK_FILL_ZERO ? "; zeros stand for them" : "";
+	return job->found.nchunks == 1
+		       ? "; bpk repair --apply -o OUT FILE makes an archive of it"
+		       : "; bpk repair --apply -o OUT FILE makes an archive of them";
 }
 
 static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)

@@ -72,7 +72,7 @@ hurt() { head -c "$3" /dev/zero | tr '\0' '\252' | dd of="$1" bs=1 seek="$2" con
         grep -qx "1.$suffix: raw bytes 0:200000 are intact" "$out"
         says 'the copies together have all of it; -o OUT writes that'
         ends 3 bpk repair --merge --json 1.$suffix 2.$suffix
-        grep -qF '"nchunks":13,"nlost":0,"nrestored":0,"certain":true,"lost":[],"restored":[],"good":[{"chunk":0,"nchunks":13,"start":0,"end":200000}]' "$out"
+        grep -qF '"nchunks":13,"nlost":0,"nrestored":0,"certain":true,"lost":[],"restored":[],"unproven":[],"good":[{"chunk":0,"nchunks":13,"start":0,"end":200000}]' "$out"
         quietly bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix
         same new.$suffix good.$suffix
         refuses 1 'already exists' bpk repair --merge -o new.$suffix 1.$suffix 2.$suffix

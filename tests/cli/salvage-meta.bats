@@ -122,6 +122,22 @@ zero() { # FILE OFFSET SIZE
     ends 2 bpk repair z.b2f
 }
 
+@test "of a sealed archive with damaged metadata repair names the step that saves its data" {
+    data noise 60000 a
+    bpk pack -q --seal --set unit=m -z 10000 -F chunked -o s.blpd a
+    printf x | dd of=s.blpd/meta/attributes bs=1 seek=12 conv=notrunc status=none
+    ends 2 bpk repair s.blpd
+    says 'the seal does not prove them.*; bpk repair --apply -o OUT s.blpd makes an archive of them$'
+    ! grep reseal "$err"
+    ends 2 bpk repair --apply -o out s.blpd
+    bpk cat out | cmp - a
+    head -c 9000 a >one
+    bpk pack -q -F b2frame -o f one
+    printf x | dd of=f bs=1 seek=$(($(stat -c %s f) - 40)) conv=notrunc status=none
+    ends 2 bpk repair f
+    says 'the chunk that was found is intact; .*; bpk repair --apply -o OUT f makes an archive of it$'
+}
+
 @test "an identity in layers goes with lost chunks" {
     need_python
     export BPK

@@ -135,7 +135,7 @@ rounds() {
     bpk cat new.b2nd | cmp - A
     dd if=/dev/zero of=good.b2nd bs=1 count=100 conv=notrunc status=none
     ends 2 bpk repair good.b2nd
-    says 'all 12 chunks that were found are intact; the header is lost, and with it shape and fixed metadata$'
+    says 'all 12 chunks that were found are intact; the header is lost, and with it shape and fixed metadata; bpk repair --apply -o OUT .* makes an archive of them$'
     ends 2 bpk repair --apply -f -o new.b2frame good.b2nd
     bpk verify new.b2frame
     bpk info --json new.b2frame | grep -q '"shape":null'
@@ -251,9 +251,9 @@ rounds() {
         tail -c 4116 whole.blpd/data/__1__.bin |
             dd of=d.blpd/data/__1__.bin bs=1 seek=$((end - 2 * 4116)) conv=notrunc status=none
         ends 2 bpk repair d.blpd
-        says 'some were swapped or copied$'
+        says 'some were swapped or copied(; bpk repair --apply -o OUT d.blpd makes an archive of them)?$'
         ends 2 bpk repair --apply -f -o new.blpd d.blpd
-        says 'some were swapped or copied$'
+        says 'some were swapped or copied(; bpk repair --apply -o OUT d.blpd makes an archive of them)?$'
         rm d.blpd/data/__1__.bin
         ends 2 bpk repair --apply -f --fill zero -o new.blpd d.blpd
         says '4 of 15 chunks are lost; zeros stand for them$'
