@@ -24,8 +24,10 @@ static void note_run(struct map *map, const char *name, uint64_t offset, uint64_
 	enum { FEW = 20 };
 
 	if (!map->shared->quiet && (map->runs < FEW || map->shared->verbose))
-		bpk_note(map->path, "%s%sbytes %" PRIu64 " to %" PRIu64 " are lost", name,
-			 *name != '\0' ? ": " : "", offset, offset + size);
+		bpk_note(map->path,
+			 "%s%sbytes %" PRIu64 " to %" PRIu64
+			 " are in damaged cells that parity cannot restore",
+			 name, *name != '\0' ? ": " : "", offset, offset + size);
 	else if (!map->shared->quiet && map->runs == FEW)
 		bpk_note(map->path, "and more; -v names all");
 	map->runs++;

@@ -150,13 +150,28 @@ static int write_file(const struct seal_args *args, const char *name,
 	return bpk_draft_keep(draft, NULL, err) == 0 ? 0 : bpk_err_subject(err, "%s", name);
 }
 
+static int test_all(const struct seal_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain;
+	char word[BPK_WORD_TEXT];
+
+	if (bpk_side_test(&args->shared, in, err) == 0)
+		return 0;
+	plain = *err;
+	return plain.kind != BPK_CORRUPT
+		       ? -1
+		       : bpk_fail(err, plain.kind,
+				  "%s; bpk verify %s shows all damage and the next step",
+				  plain.text, bpk_shell_word(in->path, word));
+}
+
 /* A signature of a damaged archive would be a false promise: all of it is tested first. */
 static int sign(const struct seal_args *args, struct bpk_input *in, const char *name,
 		struct bpk_err *err)
 {
 	struct bpk_signature signature = { 0 };
 	int rc = bpk_seal_check_strong(in->info, err) != 0 ? bpk_input_subject(in, err)
-							   : bpk_side_test(&args->shared, in, err);
+							   : test_all(args, in, err);
 
 	if (rc == 0 && bpk_signature_make(in->info, args->sign, &signature, err) != 0)
 		rc = bpk_input_subject(in, err);
@@ -177,7 +192,7 @@ static int sign(const struct seal_args *args, struct bpk_input *in, const char *
 static int test(const struct seal_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	if (!args->quick)
-		return bpk_side_test(&args->shared, in, err);
+		return test_all(args, in, err);
 	if (in->format->reader->prove(in->reader, 0, 0, err) != 0)
 		return bpk_input_subject(in, err);
 	return bpk_input_unchanged(in, err);

@@ -98,7 +98,7 @@ current() {
         cp -a a before
         ends 2 bpk verify a
         says 'parity cannot restore [0-9]+ bytes in [0-9]+ of [0-9]+ damaged cells'
-        says 'a: .*(bin|chunk): bytes [0-9]+ to [0-9]+ are lost'
+        says 'a: .*(bin|chunk): bytes [0-9]+ to [0-9]+ are in damaged cells that parity cannot restore$'
         ends 2 bpk verify --heal a
         alike a before
         ends 2 bpk repair --apply -o out a

@@ -209,13 +209,13 @@ protected() {
     protected a.blp 1000000
     rot a.blp 100000 $((size / 20 + 20000))
     ends 2 bpk verify a.blp
-    says 'a.blp: bytes [0-9]+ to [0-9]+ are lost'
+    says 'a.blp: bytes [0-9]+ to [0-9]+ are in damaged cells that parity cannot restore$'
     says 'parity cannot restore [0-9]+ bytes in [0-9]+ of [0-9]+ damaged cells'
     cp -p a.blp before
     ends 2 bpk verify --heal a.blp
     same a.blp before
     ends 2 bpk repair --apply -o out a.blp
-    says 'are lost'
+    says 'cells that parity cannot restore'
     [ ! -e out ]
 }
 
