@@ -50,6 +50,18 @@ rounds() {
     rounds S.b2s S 8192
 }
 
+@test "chunk files of a sparse frame with other names are known by their digests" {
+    data noise 100000 A
+    bpk pack -q -z 8K -F b2sparse -o A.b2s A
+    mv A.b2s/00000003.chunk A.b2s/00000063.chunk
+    mv A.b2s/00000004.chunk x && mv A.b2s/00000005.chunk A.b2s/00000004.chunk && mv x A.b2s/00000005.chunk
+    ends 3 bpk repair A.b2s
+    says 'is damaged, but all chunks are intact; bpk repair --apply -o OUT A.b2s makes an archive of them$'
+    quietly bpk repair --apply -o new.b2s A.b2s
+    quietly bpk verify new.b2s
+    bpk cat new.b2s | cmp - A
+}
+
 @test "of chunked directories: data files and meta files are missing or damaged" {
     need_python
     export BPK

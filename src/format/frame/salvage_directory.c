@@ -170,6 +170,14 @@ static int take_in_order(struct search *s)
 	return bpk_frame_number_by_order(s->left, 0, 0, salvage, s->err);
 }
 
+/* Look in all files for the chunks that are not where the index says: a file may have got another
+ * name. */
+static int take_by_digests(struct search *s)
+{
+	bpk_frame_table_sort(&s->table, true);
+	return bpk_dir_list(s->dir, "", visit_for_digests, s, s->err);
+}
+
 /* ---- Ways ---- */
 
 static int count_file(void *arg, const char *name, enum bpk_entry entry)
@@ -208,8 +216,9 @@ static int take_by_table(struct search *s)
 	if (rc == 0 && left->entries.size > 0)
 		rc = take_by_index(s);
 	s->scan.specials = left->has_fields && left->header.chunk_size == 0;
-	if (rc == 0 && left->entries.size == 0)
-		rc = bpk_dir_list(s->dir, "", visit_for_digests, s, s->err);
+	if (rc == 0 && (left->entries.size == 0 ||
+			(left->digests.checksum != NULL && !bpk_frame_table_is_full(&s->table))))
+		rc = take_by_digests(s);
 	if (rc == 0 && left->entries.size > 0)
 		rc = doubt_index(s);
 	if (rc == 0)
