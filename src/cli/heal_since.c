@@ -15,7 +15,62 @@ struct sought {
 	const struct bpk_input *in;
 	struct stretch *damaged;
 	size_t count, room;
+	const struct bpk_parity_file **files; /* of a directory, by name */
+	size_t nfiles;
 };
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct bpk_parity_file *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Sort the files of a directory, whose extents are in no order of names. False: memory is short. */
+static bool sort_files(struct sought *s)
+{
+	const struct bpk_parity_files *files = bpk_parity_files(s->side->parity);
+
+	if (files == NULL)
+		return true;
+	s->files = bpk_calloc(files->count + 1, sizeof *s->files, NULL);
+	for (size_t i = 0; s->files != NULL && i < files->count; i++)
+		if (files->files[i].name != NULL)
+			s->files[s->nfiles++] = &files->files[i];
+	if (s->files != NULL)
+		qsort(s->files, s->nfiles, sizeof *s->files, compare_names);
+	return s->files != NULL;
+}
+
+/* The offset of a file's extent; unknown if parity does not cover it. */
+static uint64_t find_start(const struct sought *s, char *name)
+{
+	const struct bpk_parity_file key = { .name = name }, *wanted = &key, **found;
+
+	found = bsearch(&wanted, s->files, s->nfiles, sizeof *s->files, compare_names);
+	return found != NULL ? (*found)->start : BPK_UNKNOWN;
+}
+
+/* Where the bytes of a chunk are among those that parity covers; false: that is unknown. */
+static bool find_stretch(const struct sought *s, uint64_t number, struct stretch *stretch)
+{
+	const struct bpk_info *info = s->in->info;
+	struct bpk_where where = { 0 };
+	uint64_t start = 0;
+
+	if (s->in->format->reader->locate(s->in->reader, number, &where, NULL) != 0 ||
+	    where.header.special != BPK_SPECIAL_NONE)
+		return false;
+	if (s->files != NULL)
+		start = find_start(s, where.file);
+	if (start == BPK_UNKNOWN)
+		return false;
+	stretch->start = start + where.packed_offset;
+	stretch->end = stretch->start + where.header.packed_size;
+	if (info->chunks.checksum != NULL)
+		stretch->end += info->chunks.checksum->size;
+	return true;
+}
 
 /* *any: a cell with bytes of the stretch differs; *all: each does. */
 static void compare_cells(const struct bpk_side *side, const struct stretch *stretch, bool *any,
@@ -49,20 +104,12 @@ static bool is_intact(const struct bpk_input *in, uint64_t number)
  * that was written since, or memory is short. */
 static bool find_damaged(struct sought *s)
 {
-	const struct bpk_reader_ops *ops = s->in->format->reader;
-	const struct bpk_info *info = s->in->info;
-	uint64_t digest = info->chunks.checksum != NULL ? info->chunks.checksum->size : 0;
-
-	for (uint64_t n = 0; n < info->chunks.count; n++) {
-		struct bpk_where where = { 0 };
+	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {
 		struct stretch stretch, *grown;
 		bool any, all;
 
-		if (ops->locate(s->in->reader, n, &where, NULL) != 0 ||
-		    where.header.special != BPK_SPECIAL_NONE)
+		if (!find_stretch(s, n, &stretch))
 			continue;
-		stretch.start = where.packed_offset;
-		stretch.end = stretch.start + where.header.packed_size + digest;
 		compare_cells(s->side, &stretch, &any, &all);
 		if (!any)
 			continue;
@@ -114,13 +161,16 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	if (bpk_side_is_as_then(side, in->path) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
-	if (in->place.is_directory || side->scan.size > bpk_parity_size(side->parity))
+	if (side->drift.missing + side->drift.resized + side->drift.added > 0 ||
+	    side->scan.size > bpk_parity_size(side->parity))
 		return false;
 	alone = in->reader == NULL || in->format->reader->locate == NULL ||
-		in->info->chunks.count == BPK_UNKNOWN || find_damaged(&sought);
+		in->info->chunks.count == BPK_UNKNOWN ||
+		(sort_files(&sought) && find_damaged(&sought));
 	if (alone && sought.count > 0)
 		qsort(sought.damaged, sought.count, sizeof *sought.damaged, compare_starts);
 	alone = alone && are_covered(&sought);
 	free(sought.damaged);
+	free(sought.files);
 	return alone;
 }

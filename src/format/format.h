@@ -168,8 +168,13 @@ struct bpk_parcel {
 int bpk_parcel_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
+enum { BPK_WHERE_FILE = 96 };
+
 /* The position of a chunk, for listings and byte ranges. */
 struct bpk_where {
+	/* Of a directory: the file that packed_offset is in; empty if the chunk is in several, in
+	 * none, or in one of a longer name. */
+	char file[BPK_WHERE_FILE];
 	uint64_t packed_offset;
 	uint64_t raw_offset;
 	struct bpk_chunk_header header;

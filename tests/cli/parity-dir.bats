@@ -107,6 +107,39 @@ current() {
     done
 }
 
+@test "parity of a directory that was copied without its times restores damaged chunks, and nothing written" {
+    local file
+    for format in $formats; do
+        protected a $format
+        rm -rf copy && mkdir copy && sleep 0.02
+        cp -r a a.bpp copy/
+        cd copy
+        quietly bpk verify a
+        for file in $(find a -type f -size +10k | sort | head -3); do rot $file 3000 200; done
+        ends 3 bpk verify a
+        says 'parity of another time restores all of it: bpk repair --apply -o OUT a writes that into another file'
+        ends 3 bpk verify --heal a
+        ends 0 bpk repair --apply -o out a
+        says 'out: has all of a, whose parity is of another time'
+        alike out ../good
+        rm -r out
+        # what was written would be lost
+        cp ../raw other
+        head -c 40000 /dev/zero | dd of=other bs=1 seek=600000 conv=notrunc status=none
+        tail -c +600001 other | head -c 40000 | bpk write -q --at 600000 a 2>"$err" || die "$(cat "$err")"
+        ends 2 bpk verify a
+        says 'it was changed since its parity was made'
+        cd ..
+    done
+    # metadata that differ may have been written
+    protected a chunked
+    rm -rf copy && mkdir copy && sleep 0.02
+    cp -r a a.bpp copy/
+    printf ' ' >>copy/a/meta/attributes
+    rot copy/a/data/__2__.bin 3000 200
+    ends 2 bpk verify copy/a
+}
+
 @test "parity of a directory: files that were written since are not replaced" {
     for format in $formats; do
         protected a $format

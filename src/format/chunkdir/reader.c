@@ -314,6 +314,8 @@ static int locate_in_column(struct bpk_chunkdir_reader *r, size_t column_number,
 			      bpk_chunkdir_position(column, number));
 	if (rc != 0)
 		bpk_err_subject(err, "%s", file->name);
+	else if (strlen(file->name) < sizeof where->file)
+		memcpy(where->file, file->name, strlen(file->name) + 1);
 	bpk_chunkdir_file_close(r->files, file);
 	return rc;
 }
@@ -337,6 +339,7 @@ static int locate(struct bpk_chunkdir_reader *r, uint64_t number, struct bpk_whe
 	where->raw_offset = number * r->set.chunk_rows * r->set.row_size;
 	if (!r->set.has_columns)
 		return 0;
+	where->file[0] = '\0';
 	where->header.packed_size = (uint32_t)bpk_min_u64(packed_size, UINT32_MAX);
 	where->header.raw_size = (uint32_t)((rows.end - rows.first) * r->set.row_size);
 	return 0;

@@ -5,6 +5,7 @@
 #include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"
 #include "format/frame/latest.h"
+#include "format/frame/names.h"
 #include "format/frame/open.h"
 #include "format/frame/seal.h"
 
@@ -148,6 +149,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 {
 	struct bpk_frame_reader *r = reader;
 	struct bpk_frame_found found;
+	uint64_t entry;
 
 	if (r->array.bands != NULL)
 		return bpk_frame_bands_locate(r, number, where, err);
@@ -164,6 +166,11 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 					       : r->located.offset,
 		.header = found.header,
 	};
+	if (r->dir != NULL && found.offset != BPK_UNKNOWN) {
+		if (bpk_frame_entry(&r->state, number, &entry, err) != 0)
+			return -1;
+		bpk_frame_file_name((uint32_t)entry, where->file);
+	}
 	return bpk_frame_has_seal(&r->state, number)
 		       ? bpk_frame_get_seal(&r->state, number, where->digest, err)
 		       : 0;
