@@ -205,7 +205,10 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 
 	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
-	    job->from != NULL || (found->sealed && job->lost == 0 && found->counted))
+	    (found->sealed && job->lost == 0 && found->counted))
+		return 0;
+	found->unnoticed = true;
+	if (job->from != NULL)
 		return 0;
 	return bpk_salvage_doubt(
 		found, "they stand on no checksum, and changed bytes may go unnoticed", err);
@@ -265,14 +268,16 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 
 static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	bool certain = job->found.counted && job->found.doubt.size == 0 && job->guessed == 0;
+	bool certain = job->found.counted && job->found.doubt.size == 0 && job->guessed == 0 &&
+		       job->unproven == 0;
 
 	if (applies && certain && (job->lost == 0 || job->raw != NULL))
 		return 0;
-	if (job->raw != NULL && job->lost > 0) {
+	if (job->raw != NULL && (job->lost > 0 || job->unproven > 0)) {
 		const char *semicolon, *doubt = doubt_of(job, &semicolon);
 
-		bpk_fail(err, BPK_CORRUPT, "the raw data stand for lost chunks%s%s", semicolon,
+		bpk_fail(err, BPK_CORRUPT, "the raw data stand for %s%s%s",
+			 job->lost > 0 ? "lost chunks" : "chunks that no digest proves", semicolon,
 			 doubt);
 		return bpk_input_subject(&job->in, err);
 	}

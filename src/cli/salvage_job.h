@@ -26,6 +26,7 @@ struct bpk_salvage_job {
 		refuted;            /* raw bytes of intact chunks that it contradicts, or none */
 	uint64_t replaced;          /* of these chunks, by raw data that it proves */
 	uint64_t unproven;          /* and chunks that no digest proves, by raw data */
+	uint64_t same;              /* chunks that are equal to the raw data */
 	struct bpk_ident_less less; /* then: the metadata without it */
 	struct bpk_draft *draft;
 	void *writer;

@@ -46,7 +46,7 @@ static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *save
 	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
 		    0)
 		return bpk_input_subject(&job->in, err);
-	if (!job->has_recipe && header.special == BPK_SPECIAL_NONE) {
+	if (!job->has_recipe && header.special == BPK_SPECIAL_NONE && !saved->unproven) {
 		job->recipe = bpk_recipe_like(&header);
 		job->has_recipe = true;
 	}
@@ -94,6 +94,36 @@ static int put_zeros(struct bpk_salvage_job *job, uint64_t size, struct bpk_err 
 	return put(job, (uint32_t)size, err);
 }
 
+static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
+{
+	unsigned typesize = job->found.typesize;
+
+	return (struct bpk_recipe){
+		.codec = bpk_codec_at(0),
+		.level = 1,
+		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
+		.extended = job->format->extended_chunks,
+		.block_size = job->found.block_size,
+	};
+}
+
+/* Pack the raw bytes in the parcel. A recipe that no encoder knows is that of a chunk whose header
+ * is damaged. */
+static int encode(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_buf *packed = &job->parcel.packed;
+	struct bpk_view raw = bpk_buf_view(&job->parcel.raw);
+	struct bpk_span room = bpk_span(packed->data, packed->size);
+	struct bpk_err why = { 0 };
+
+	if (bpk_chunk_encode(job->ctx, &job->recipe, raw, room, &packed->size, &why) == 0)
+		return 0;
+	if (why.kind != BPK_USAGE && why.kind != BPK_UNSUPPORTED)
+		return bpk_fail_as(err, &why);
+	job->recipe = default_recipe(job);
+	return bpk_chunk_encode(job->ctx, &job->recipe, raw, room, &packed->size, err);
+}
+
 /* Pack a lost chunk: zeros, or the raw data. */
 static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t size,
 		      struct bpk_err *err)
@@ -113,11 +143,7 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 		return -1;
 	if (job->raw == NULL)
 		memset(parcel->raw.data, 0, parcel->raw.size);
-	if (bpk_chunk_encode(job->ctx, &job->recipe, bpk_buf_view(&parcel->raw),
-			     bpk_span(parcel->packed.data, parcel->packed.size),
-			     &parcel->packed.size, err) != 0)
-		return -1;
-	return put(job, (uint32_t)size, err);
+	return encode(job, err) != 0 ? -1 : put(job, (uint32_t)size, err);
 }
 
 /* Raw data that differ would be mixed with the chunk, unless no digest proves it, or the recorded
@@ -125,20 +151,36 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
 		      struct bpk_err *err)
 {
-	bool same = true;
+	bool same = true, proven;
 
 	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	if (job->raw != NULL && compare_raw(job, saved, &same, err) != 0)
 		return -1;
-	if (same)
+	if (same) {
+		job->same += job->raw != NULL;
 		return put(job, saved->raw_size, err);
-	if (job->proves_ident || saved->unproven) {
-		job->replaced += !saved->unproven;
-		job->unproven += saved->unproven;
+	}
+	/* where digests prove some, they prove those that are not marked */
+	proven = (job->found.proven || job->found.nunproven > 0) && !saved->unproven;
+	if (job->proves_ident || !proven) {
+		job->replaced += proven;
+		job->unproven += !proven;
 		return put_packed(job, saved->number, saved->raw_size, err);
 	}
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
+/* Raw data that differ from most of the chunks which no digest proves are those of another file. */
+static int check_same(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	if (job->proves_ident || job->unproven <= job->same)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "differs from %" PRIu64 " of %" PRIu64 " intact %s of %s",
+		 job->unproven, job->unproven + job->same,
+		 bpk_plural(job->unproven + job->same, "chunk", "chunks"),
 		 bpk_input_name(job->in.path));
 	return bpk_err_subject(err, "%s", job->from);
 }
@@ -161,7 +203,7 @@ static int put_all(struct bpk_salvage_job *job, struct bpk_err *err)
 			return -1;
 		}
 	}
-	return 0;
+	return check_same(job, err);
 }
 
 /* Raw bytes of the intact chunks. */
@@ -277,19 +319,6 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	if (info->chunks.typesize == 0)
 		info->chunks.typesize = found->typesize;
 	return settle_ident(job, info, err);
-}
-
-static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
-{
-	unsigned typesize = job->found.typesize;
-
-	return (struct bpk_recipe){
-		.codec = bpk_codec_at(0),
-		.level = 1,
-		.typesize = typesize > 0 && typesize <= BPK_CHUNK_MAX_TYPESIZE ? typesize : 1,
-		.extended = job->format->extended_chunks,
-		.block_size = job->found.block_size,
-	};
 }
 
 /* The layout of the old archive, if the format writes it; or NULL. */

@@ -186,7 +186,7 @@ static bool may_be_salvaged(const struct bpk_input *in)
 static const char *find_advice(const struct bpk_input *in, const struct bpk_verify_found *found,
 			       const char **use)
 {
-	bool is_open = in->place.source != NULL || in->place.directory != NULL;
+	bool is_open = in->place.source != NULL || in->place.directory != NULL, saves;
 
 	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
@@ -199,8 +199,9 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 		return "bpk repair --apply -o OUT";
 	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
-	*use = found->intact ? "saves all data" : "shows which data are left";
-	return found->intact ? "bpk repair --apply -o OUT" : "bpk repair";
+	saves = found->intact && in->info->chunks.checksum->size > 0;
+	*use = saves ? "saves all data" : "shows which data are left";
+	return saves ? "bpk repair --apply -o OUT" : "bpk repair";
 }
 
 void bpk_verify_add_advice(const struct bpk_verify_args *args, const struct bpk_input *in,

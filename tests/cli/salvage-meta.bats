@@ -138,6 +138,77 @@ zero() { # FILE OFFSET SIZE
     says 'the chunk that was found is intact; .*; bpk repair --apply -o OUT f makes an archive of it$'
 }
 
+# FILE OFFSET...: flip a bit of these bytes; a negative offset counts from the end.
+flip() {
+    "$python" -c 'import sys
+b = bytearray(open(sys.argv[1], "rb").read())
+for at in sys.argv[2:]:
+    b[int(at)] ^= 32
+open(sys.argv[1], "wb").write(b)' "$@"
+}
+
+@test "the geometry of an array that is damaged is left out, and one that nothing proves is not certain" {
+    need_python
+    local at
+    data noise 192000 raw
+    bpk pack -q -F b2frame --dtype '<f4' --shape 40,30,40 --chunk-shape 10,16,40 -o a raw
+    # the size of the second dimension, its marker before it
+    at=$("$python" -c 'print(open("a", "rb").read().index(b"\xd3" + (30).to_bytes(8, "big")))')
+    for place in "$at" $((at + 8)); do
+        cp a bad
+        flip bad "$place" -30
+        ends 2 bpk repair --json bad
+        grep -qF '"certain":false' "$out"
+        says 'the header has another digest in the trailer'
+        ends 2 bpk repair --apply -f -o new bad
+        quietly bpk verify new
+        bpk cat new >content
+        [ "$(stat -c %s content)" -ge 192000 ]
+    done
+}
+
+@test "chunks of an older state that a cut frame is left with are not certain, and raw data stand for them" {
+    data noise 81920 raw
+    data text 5000 part
+    for options in "" --seal; do
+        bpk pack -q -f -F b2frame -z 8192 $options -o A raw
+        bpk write -q --at 50167 A part
+        cp raw raw2
+        dd if=part of=raw2 bs=1 seek=50167 conv=notrunc status=none
+        truncate -s -600 A
+        ends 2 bpk repair --json A
+        grep -qF '"certain":false' "$out"
+        ends 2 bpk repair --apply -f --from raw2 -o new A
+        bpk cat new | cmp - raw2
+    done
+}
+
+@test "raw data are packed again as a chunk that a digest proves, and stand for one of few that none does" {
+    need_python
+    data noise 32768 raw
+    bpk pack -q -F b2frame -z 4096 -o A raw
+    # a filter of chunk 0, a byte of chunk 2, and one of its digest
+    flip A $((97 + 19)) $((97 + 2 * 4128 + 1000)) $((-23 - 32 + 9))
+    ends 2 bpk repair --apply --from raw -o new A
+    bpk cat new | cmp - raw
+    head -c 12288 raw >few
+    bpk pack -q -f -F b2frame -z 4096 -o A few
+    flip A $((97 + 2 * 4128 + 1000)) $((-23 - 12 + 5))
+    ends 2 bpk repair --apply -f --from few -o new A
+    bpk cat new | cmp - few
+    # without checksums most chunks must be those of the raw data
+    bpk pack -q -f -F b2frame --checksum none -z 4096 -o A raw
+    flip A $((97 + 2 * 4128 + 1000)) 40
+    ends 2 bpk repair --json A
+    grep -qF '"certain":false' "$out"
+    ends 2 bpk repair --apply -f --from raw -o new A
+    bpk cat new | cmp - raw
+    tail -c 1 raw >other
+    head -c 32767 raw >>other
+    ends 1 bpk repair --apply -f --from other -o new A
+    says 'other: differs from 8 of 8 intact chunks of A'
+}
+
 @test "an identity in layers goes with lost chunks" {
     need_python
     export BPK

@@ -250,6 +250,33 @@ passed_is_named() {
     bpk verify -v before | grep -q 'no checksum protects the frame from a return to an earlier header'
 }
 
+@test "rows of a last chunk that sizes does not count: behind the recorded ones, and not those of another dataset" {
+    local options
+    data field-f64 400000 w
+    "$BPK_MAKE_DATA" field-f64 600000 7 >longer
+    head -c 80000 longer >more
+    for options in "" "-9 --codec lz4hc" "-0" "-7 --codec zlib --checksum sha256" "--checksum none" "--dtype <f8" \
+        "--dtype [('t','<f8'),('v','<f8')]" "-z 64K --superchunk-size 128K" "--layout bcolz --dtype <f8"; do
+        rm -rf *.blpd
+        # shellcheck disable=SC2086 # words
+        bpk pack -q -F chunked $options -o w.blpd w
+        # shellcheck disable=SC2086 # words
+        bpk pack -q -F chunked $options -o longer.blpd longer
+        # an append that was interrupted: its data are there, and its sizes not
+        cp -r w.blpd more.blpd
+        bpk append -q more.blpd more
+        cp -r w.blpd begun.blpd
+        (cd more.blpd && find . -path '*data*' -type f -exec cp {} ../begun.blpd/{} \;)
+        quietly bpk verify begun.blpd
+        bpk cat begun.blpd | cmp - w
+        # the last file of another dataset
+        last=$(cd w.blpd && find . -path '*data*' -type f | sort -V | tail -1)
+        cp longer.blpd/$last w.blpd/$last
+        ! cmp -s w.blpd/$last more.blpd/$last
+        ends 2 bpk verify w.blpd
+    done
+}
+
 @test "verify names the next step for damage, once, and not with -q" {
     data text 30000 a
     bpk pack -q -z 4K a

@@ -1,7 +1,7 @@
 """Damages of a frame in the digests of its trailer and in chunks: salvage_hints.py FORMAT RAW SEED ROUNDS.
 
 No chunk whose bytes were changed is called good by the map of repair, each whose bytes and digest were not
-is, as far as most have their digests, and with the raw data all bytes come back."""
+is, and with the raw data all bytes come back."""
 import json
 import os
 import random
@@ -65,8 +65,7 @@ for n in range(seed, seed + rounds):
     chunks = {}
     record = json.loads(result.stdout)
     assert not record["certain"], where
-    if 2 * len(bad | hit) >= count:  # too few are proven
-        assert not record["unproven"], where
+    if len(bad | hit) == count:  # no digest proves that these are the frame's
         continue
     for fate in ("good", "unproven", "lost"):
         for item in record[fate]:

@@ -9,7 +9,15 @@
 
 #include <inttypes.h>
 
-enum { MOST_AUDITS = 20 }; /* audits of a dataset that keeps changing */
+enum {
+	MOST_AUDITS = 20, /* audits of a dataset that keeps changing */
+	/* Ways in which a last chunk may have been packed: by each level, in blocks of the size that
+	 * its header has, and of the size that the level gives; and all that by lz4hc, whose chunks
+	 * are lz4's. */
+	LEVELS = 10,
+	SIZES = 2 * LEVELS,
+	WAYS = 2 * SIZES,
+};
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
@@ -18,8 +26,9 @@ struct audit {
 	struct bpk_remarks to;
 	const char *file;      /* under examination, for remarks */
 	struct bpk_buf packed; /* scratch: a chunk, or its header */
-	uint64_t data, last;   /* sums of shares since the last comparison */
-	bool last_is_other;    /* a last chunk holds more rows than sizes records */
+	/* Sums of shares since the last comparison. A last chunk that holds more rows than sizes
+	 * records is packed again, without these, in each way. */
+	uint64_t data, last[WAYS];
 	/* Gets data and last of an array, whether sizes has digests or not; NULL: not wanted. */
 	struct bpk_chunkdir_digests *found;
 	struct bpk_err *err;
@@ -59,6 +68,78 @@ static int read_shared(struct audit *a, struct bpk_chunkdir_file *file,
 					    bpk_span(packed->data, size), err);
 }
 
+static struct bpk_recipe recipe_of(const struct bpk_chunk_header *header, size_t way)
+{
+	struct bpk_recipe recipe = {
+		.codec = way < SIZES ? bpk_codec_of_chunk(header) : bpk_codec_find("lz4hc"),
+		.level = (unsigned)(way % LEVELS),
+		.typesize = header->typesize,
+		.pipeline = bpk_pipeline_exact(&header->pipeline),
+		.block_size = way % SIZES < LEVELS ? header->block_size : 0,
+	};
+
+	if (way % SIZES == LEVELS) { /* stored; without a type bpk stores single bytes */
+		recipe.typesize = 1;
+		recipe.pipeline = (struct bpk_pipeline){ 0 };
+		recipe.block_size = header->block_size;
+	}
+	return recipe;
+}
+
+/* Add the shares that the first bytes of a chunk have, packed in each way. */
+static int add_cut(struct audit *a, const struct bpk_chunkdir_file *file,
+		   const struct bpk_chunk_header *header, size_t column, uint64_t number,
+		   struct bpk_view raw, struct bpk_chunk_ctx *ctx, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = file->info->chunks.checksum;
+	uint8_t digest[BPK_DIGEST_MAX];
+	struct bpk_buf packed = { 0 };
+	int rc = bpk_buf_resize(&packed, bpk_chunk_bound(raw.size), err);
+	size_t room = packed.size;
+	size_t ways = bpk_codec_of_chunk(header) == bpk_codec_find("lz4") ? WAYS : SIZES;
+
+	for (size_t way = 0; rc == 0 && way < ways; way++) {
+		struct bpk_recipe recipe = recipe_of(header, way);
+
+		rc = bpk_chunk_encode(ctx, &recipe, raw, bpk_span(packed.data, room), &packed.size,
+				      err);
+		if (rc == 0)
+			rc = bpk_checksum_compute(checksum, bpk_buf_view(&packed), digest, err);
+		if (rc == 0)
+			a->last[way] += bpk_chunkdir_share(column, number, bpk_buf_view(&packed),
+							   bpk_view(digest, checksum->size));
+	}
+	bpk_buf_clear(&packed);
+	return rc;
+}
+
+/* The rows of a last chunk that sizes does not count are those of an append which was interrupted
+ * before its commit. The others must be those that sizes records. */
+static int audit_longer(struct audit *a, struct bpk_chunkdir_file *file, size_t column,
+			uint64_t number, const struct bpk_where *where, uint64_t need,
+			struct bpk_err *err)
+{
+	struct bpk_source *source = file->part != NULL ? file->part : file->whole;
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
+	struct bpk_buf raw = { 0 };
+	int rc = ctx == NULL ? -1 : bpk_buf_resize(&a->packed, where->header.packed_size, err);
+
+	if (rc == 0)
+		rc = bpk_source_need_at(source, where->packed_offset,
+					bpk_span(a->packed.data, a->packed.size), err);
+	if (rc == 0)
+		rc = bpk_buf_resize(&raw, where->header.raw_size, err);
+	if (rc == 0)
+		rc = bpk_chunk_decode(ctx, bpk_buf_view(&a->packed), bpk_span(raw.data, raw.size),
+				      err);
+	if (rc == 0 && bpk_codec_of_chunk(&where->header) != NULL)
+		rc = add_cut(a, file, &where->header, column, number,
+			     bpk_view(raw.data, (size_t)need), ctx, err);
+	bpk_buf_clear(&raw);
+	bpk_chunk_ctx_free(ctx);
+	return rc;
+}
+
 /* Check the size of a chunk, by its number in the column, and add its share. */
 static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t number,
 		       const struct bpk_where *where, struct bpk_err *err)
@@ -71,6 +152,7 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 	const struct bpk_chunkdir_digests *digests;
 	size_t number_of_column;
 	bool last = number == column->nchunks - 1;
+	uint64_t share;
 
 	if (raw_size != need && !(last && raw_size > need && raw_size <= full))
 		return bpk_fail(err, BPK_CORRUPT,
@@ -78,20 +160,22 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 				" bytes, sizes and storage say %s%" PRIu64,
 				bpk_chunkdir_position(column, number), where->packed_offset,
 				raw_size, last ? "at least " : "", need);
-	if (raw_size > need) {
+	if (raw_size > need)
 		bpk_remark(&a->to,
 			   "%s: its last chunk holds %" PRIu64 " bytes that sizes does not count",
 			   file->name, raw_size - need);
-		a->last_is_other = true;
-	}
 	digests = digests_of(set, file->column, &number_of_column);
 	if (!digests->given && a->found == NULL)
 		return 0;
+	if (raw_size > need)
+		return audit_longer(a, file, number_of_column, number, where, need, err);
 	if (read_shared(a, file, where, err) != 0)
 		return -1;
-	*(need == full ? &a->data : &a->last) +=
-		bpk_chunkdir_share(number_of_column, number, bpk_buf_view(&a->packed),
+	share = bpk_chunkdir_share(number_of_column, number, bpk_buf_view(&a->packed),
 				   bpk_view(where->digest, file->info->chunks.checksum->size));
+	a->data += need == full ? share : 0;
+	for (size_t way = 0; need < full && way < WAYS; way++)
+		a->last[way] += share;
 	return 0;
 }
 
@@ -155,16 +239,18 @@ static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bp
 static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, const char *home,
 		   struct bpk_err *err)
 {
-	bool other = digests->given &&
-		     (digests->data != a->data || (!a->last_is_other && digests->last != a->last));
+	bool same = false;
 
+	for (size_t way = 0; way < WAYS; way++)
+		same = same || digests->last == a->last[way];
+	same = !digests->given || (same && digests->data == a->data);
 	if (a->found != NULL) {
 		a->found->data = a->data;
-		a->found->last = a->last;
+		a->found->last = a->last[0];
 	}
-	a->data = a->last = 0;
-	a->last_is_other = false;
-	if (!other)
+	a->data = 0;
+	memset(a->last, 0, sizeof a->last);
+	if (same)
 		return 0;
 	return bpk_fail(
 		err, BPK_CORRUPT,

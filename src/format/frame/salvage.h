@@ -23,6 +23,7 @@ struct bpk_frame_left {
 	bool loaded; /* the parts were there, and header and index have their digests */
 	struct bpk_frame_header header;
 	bool has_header; /* with its layers */
+	bool bad_header; /* or its digest in a damaged trailer is: they do not match */
 	bool has_fields; /* header has at least the fixed part, its own or the digests' copy */
 	bool is_old;     /* the header counts other chunks than the index: that is newer */
 	struct bpk_frame_sizes {

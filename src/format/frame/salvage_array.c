@@ -130,12 +130,24 @@ static int clear_padding(void *parts, uint64_t number, struct bpk_span chunk, st
 	return rc;
 }
 
+/* A frame with a geometry that is not that of its chunks could not be read. */
+static int drop_geometry(struct bpk_frame_left *left, const char *name, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	bpk_frame_layers_remove(&left->header.fixed, name);
+	return bpk_salvage_doubt(salvage,
+				 "the shape of its array is damaged or not that of its chunks, and "
+				 "lost",
+				 err);
+}
+
 int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			     struct bpk_err *err)
 {
 	const struct bpk_frame_layers *fixed = &left->header.fixed;
 	const struct bpk_frame_layer *layer = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND);
 	bool older = layer == NULL;
+	const char *name = older ? BPK_FRAME_CATERVA : BPK_FRAME_B2ND;
 	struct bpk_err why = { 0 };
 
 	if (older)
@@ -148,9 +160,11 @@ int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *sa
 		return -1;
 	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, left->header.typesize, left->nd,
 			      &why) != 0)
-		return bpk_err_pass_memory(&why, err);
+		return bpk_err_pass_memory(&why, err) != 0
+			       ? -1
+			       : drop_geometry(left, name, salvage, err);
 	if (left->nd->nchunks != salvage->nchunks || left->nd->chunk_size != salvage->chunk_size)
-		return 0;
+		return drop_geometry(left, name, salvage, err);
 	salvage->array_size = left->nd->array.size;
 	salvage->block_size = (uint32_t)left->nd->block_size;
 	salvage->gather = gather;

@@ -47,6 +47,10 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 			    bpk_frame_digests_check(&left->digests, BPK_FRAME_DIGEST_HEADER, bytes,
 						    NULL) == 0);
 	left->has_fields = left->has_header;
+	left->bad_header =
+		left->has_header && left->hints.checksum != NULL &&
+		bpk_frame_header_author(bytes) != BPK_FRAME_BY_OTHER &&
+		bpk_frame_digests_check(&left->hints, BPK_FRAME_DIGEST_HEADER, bytes, NULL) != 0;
 	left->payload = at + size;
 	if (left->has_header)
 		return 0;

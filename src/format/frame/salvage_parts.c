@@ -332,10 +332,10 @@ static int prove(const struct bpk_frame_left *left, const struct bpk_place *plac
 	return 0;
 }
 
-/* Digests that prove few of the chunks are those of other data, or destroyed. */
+/* Digests that prove no chunk are those of other data, or destroyed. */
 static void settle_hints(struct bpk_frame_left *left, struct bpk_salvage *salvage)
 {
-	if (bpk_salvage_intact(salvage) - salvage->nunproven > salvage->nunproven)
+	if (bpk_salvage_intact(salvage) > salvage->nunproven)
 		return;
 	bpk_frame_digests_clear(&left->hints);
 	salvage->nunproven = 0;
@@ -405,10 +405,10 @@ static bool are_proven(const struct bpk_frame_left *left, const struct bpk_salva
 static int doubt_trailer(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			 struct bpk_err *err)
 {
-	char clause[256], many[80] = "";
+	char clause[256], which[128];
 	size_t first = 0;
 
-	if (are_proven(left, salvage))
+	if (are_proven(left, salvage) || left->is_cut)
 		return bpk_salvage_doubt(salvage, "the trailer is damaged, and metadata may be",
 					 err);
 	if (left->hints.checksum == NULL)
@@ -418,14 +418,25 @@ static int doubt_trailer(const struct bpk_frame_left *left, struct bpk_salvage *
 					 err);
 	while (!salvage->all[first].unproven)
 		first++;
-	if (salvage->nunproven > 1)
-		snprintf(many, sizeof many, "%" PRIu64 " of the intact chunks, the first of them ",
-			 salvage->nunproven);
+	if (salvage->nunproven == 1)
+		snprintf(which, sizeof which, "chunk %" PRIu64 " has", salvage->all[first].number);
+	else
+		snprintf(which, sizeof which,
+			 "%" PRIu64 " of the intact chunks, from chunk %" PRIu64 " on, have",
+			 salvage->nunproven, salvage->all[first].number);
 	snprintf(clause, sizeof clause,
-		 "the trailer is damaged, and metadata may be; %schunk %" PRIu64
-		 " %s another digest there, and may have changed bytes",
-		 many, salvage->all[first].number, bpk_plural(salvage->nunproven, "has", "have"));
+		 "the trailer is damaged, and metadata may be; %s another digest there, and may "
+		 "have changed bytes",
+		 which);
 	return bpk_salvage_doubt(salvage, clause, err);
+}
+
+/* The digests of an older state prove no chunk of the later one. */
+static void unprove(struct bpk_salvage *salvage)
+{
+	salvage->nunproven = bpk_salvage_intact(salvage);
+	for (size_t i = 0; i < salvage->count; i++)
+		salvage->all[i].unproven = salvage->all[i].intact;
 }
 
 static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *salvage,
@@ -434,11 +445,20 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	bool by_other = checksum_of(left)->size == 0;
 	bool lacks_trailer = left->trailer.end == 0 && !(by_other && !left->header.has_layers);
 
-	salvage->unnoticed = lacks_trailer || (left->bad_layers && left->hints.checksum == NULL);
+	salvage->unnoticed = lacks_trailer || left->bad_header ||
+			     (left->bad_layers && left->hints.checksum == NULL);
+	if (left->is_cut)
+		unprove(salvage);
 	salvage->sealed = left->has_header &&
 			  bpk_frame_layers_find(&left->header.fixed, BPK_FRAME_SEAL) != NULL;
 	if (!left->has_header &&
 	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
+			      err) != 0)
+		return -1;
+	if (left->bad_header &&
+	    bpk_salvage_doubt(salvage,
+			      "the header has another digest in the trailer, and shape and fixed "
+			      "metadata may be damaged",
 			      err) != 0)
 		return -1;
 	if (lacks_trailer &&
@@ -471,7 +491,10 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);
-	salvage->proven = salvage->numbered = are_proven(left, salvage);
+	salvage->proven = are_proven(left, salvage);
+	salvage->numbered = left->digests.checksum != NULL;
+	if (bpk_frame_left_set_array(left, salvage, err) != 0)
+		return -1;
 	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);
 	if (left->list == NULL ||
 	    bpk_frame_layers_print(fixed, &left->layers, &left->text, &is_empty, err) != 0)
@@ -488,6 +511,5 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 		salvage->typesize = left->header.typesize;
 	}
 	salvage->like = info;
-	return bpk_frame_left_set_array(left, salvage, err) != 0 ? -1
-								 : add_doubts(left, salvage, err);
+	return add_doubts(left, salvage, err);
 }
