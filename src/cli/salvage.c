@@ -47,8 +47,7 @@ const struct bpk_format *bpk_salvage_format(const struct bpk_input *in)
 	const struct bpk_format *format = in->format != NULL ? in->format : guess_format(in);
 
 	if (format == NULL || format->salvage == NULL ||
-	    format->is_directory != place->is_directory || place->is_member ||
-	    bpk_salvage_has_leftover(place))
+	    format->is_directory != place->is_directory || bpk_salvage_has_leftover(place))
 		return NULL;
 	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }

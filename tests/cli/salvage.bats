@@ -62,6 +62,42 @@ rounds() {
     bpk cat new.b2s | cmp - A
 }
 
+@test "a damaged archive in a tar has a map, and its chunks are saved" {
+    data noise 200000 A
+    for format in blp b2s; do
+        bpk pack -q -f -z 16K -F ${format/b2s/b2sparse} -o A.$format A
+        bpk tar --force -o t.tar A.$format
+        quietly bpk repair t.tar:A.$format
+        printf xxxx | dd of=t.tar bs=1 seek=100000 conv=notrunc status=none
+        ends 2 bpk repair t.tar:A.$format
+        says '1 of 13 chunks is lost; bpk repair --apply --fill zero -o OUT t.tar:A'
+        ends 2 bpk repair --apply --fill zero -o new t.tar:A.$format
+        quietly bpk verify new
+        [ "$(bpk cat new | cmp -l - A | wc -l)" -le 16384 ]
+        rm -r new
+    done
+}
+
+@test "bytes behind a Bloscpack file of one chunk are no lost chunk" {
+    data noise 40000 A
+    bpk pack -q A
+    echo more >>A.blp
+    ends 2 bpk verify A.blp
+    ends 0 bpk repair --apply -o new A.blp
+    bpk cat new | cmp - A
+}
+
+@test "a chunked directory without its folder of data has lost all, and is no hindrance to a merge" {
+    data noise 100000 A
+    for k in a b c; do bpk pack -q -F chunked -z 8K --superchunk-size 32K -o $k.blpd A; done
+    rm a.blpd/data/__1__.bin b.blpd/data/__2__.bin
+    rm -r c.blpd/data
+    ends 2 bpk repair c.blpd
+    says 'no intact chunk was found in it$'
+    ends 0 bpk repair --merge -o new.blpd a.blpd b.blpd c.blpd
+    bpk cat new.blpd | cmp - A
+}
+
 @test "of chunked directories: data files and meta files are missing or damaged" {
     need_python
     export BPK

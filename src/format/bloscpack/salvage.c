@@ -322,9 +322,11 @@ static bool agrees(const struct bpk_bloscpack_header *header, const struct searc
 		   const struct bpk_salvage *salvage)
 {
 	uint64_t most = s->scan.size / BPK_CHUNK_HEADER_SIZE;
+	/* of a single chunk the header may have a larger size */
+	uint64_t chunk_size = header->nchunks == 1 ? header->last_chunk_size : header->chunk_size;
 
 	return header->nchunks != BPK_UNKNOWN && header->nchunks <= most &&
-	       header->nchunks >= salvage->count && header->chunk_size == salvage->chunk_size &&
+	       header->nchunks >= salvage->count && chunk_size == salvage->chunk_size &&
 	       header->checksum == salvage->checksum && header->last_chunk_size > 0 &&
 	       header->last_chunk_size <= header->chunk_size;
 }

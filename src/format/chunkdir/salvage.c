@@ -368,11 +368,13 @@ static int check_numbers(const struct search *s, uint64_t superchunk)
 static int take_files(struct search *s)
 {
 	static char none[] = "", data[] = "data";
+	struct bpk_err why = { 0 };
 	uint64_t superchunk;
 
 	s->column = (struct bpk_chunkdir_column){ .name = none, .home = none, .folder = data };
-	if (bpk_dir_list(s->dir, data, visit, s, s->err) != 0)
-		return -1;
+	if (bpk_dir_list(s->dir, data, visit, s, &why) != 0 && why.kind != BPK_CORRUPT)
+		return why.kind == BPK_OK ? -1 : bpk_fail_as(s->err, &why);
+	/* a folder that is missing has lost all files */
 	if (s->has_columns)
 		return bpk_fail(
 			s->err, BPK_UNSUPPORTED,
