@@ -146,3 +146,25 @@ records="[('x','<f4'),('y','<f4')]"
         ends 2 bpk verify f/0
     done
 }
+
+@test "cat --prove calls a directory that bpk appends to meanwhile changed, and not damaged" {
+    need_nth
+    local changed=0
+    data noise 20000 raw
+    data text 3000 more
+    bpk pack -q -F chunked -t 4 -z 4096 --seal -o was raw
+    cp -r was A
+    "$nth" -R -o calls "$BPK" cat --prove -T 1 A >/dev/null
+    for ((point = 1; point <= $(wc -l <calls); point += 5)); do
+        rm -rf A done && cp -r was A
+        status=0
+        NTH_RUN="[ -e done ] || { : >done; '$BPK' append -q A more; }" \
+            "$nth" -R -n $point -a run "$BPK" cat --prove -T 1 A >content 2>"$err" || status=$?
+        case $status in
+        0) cmp <(head -c 20000 content) raw ;;
+        1) says 'changed while it was' && changed=$((changed + 1)) ;;
+        *) die "status $status at $point: $(cat "$err")" ;;
+        esac
+    done
+    [ $changed -gt 0 ]
+}

@@ -314,12 +314,16 @@ int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *r, const struct bpk
 			   struct bpk_err *err)
 {
 	uint8_t leaf[BPK_MERKLE_SIZE];
+	struct bpk_err found = { 0 };
 
 	if (r->proof == NULL)
 		return 0;
 	if (leaf_of(r, parcel, false, leaf, err) != 0)
 		return -1;
-	return bpk_seal_proof_test(r->proof, parcel->number, leaf, err) == 0
-		       ? 0
-		       : bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
+	if (bpk_seal_proof_test(r->proof, parcel->number, leaf, &found) == 0)
+		return 0;
+	/* an append packs the last chunk again, with more rows */
+	bpk_chunkdir_concurrent_judge(r, &found);
+	bpk_fail_as(err, &found);
+	return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 }
