@@ -51,10 +51,10 @@ const char *bpk_chunkdir_variant(enum bpk_chunkdir_layout layout);
  *
  * data is the sum (64 bits, wrapping) of the shares of all full chunks within the rows, over all
  * columns that this sizes describes. last is the same sum for the chunks that rows fill in part; an
- * append recompresses these before it commits, so last is not compared if such a chunk holds more
- * rows. storage and attributes are the crc32 of these files, byte for byte; attributes is left out
- * if other programs write that file (bcolz). sizes covers the numbers of the file itself. Digits
- * are hexadecimal, in lower case.
+ * append recompresses these before it commits, so where such a chunk holds more rows, the audit
+ * packs the others again in each way in which bpk may have packed them. storage and attributes are
+ * the crc32 of these files, byte for byte; attributes is left out if other programs write that file
+ * (bcolz). sizes covers the numbers of the file itself. Digits are hexadecimal, in lower case.
  */
 struct bpk_chunkdir_digests {
 	bool given; /* the member exists */
