@@ -63,6 +63,19 @@ static int look_behind(const struct bpk_args *args, struct bpk_input *in, struct
 	return bpk_input_subject(in, err);
 }
 
+/* Bytes that belong to nothing are left out of a new archive. Returns -1. */
+static int name_apply(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	return plain.kind != BPK_CORRUPT
+		       ? -1
+		       : bpk_fail(err, plain.kind,
+				  "%s; bpk repair --apply -o OUT %s leaves them out", plain.text,
+				  bpk_shell_word(in->path, word));
+}
+
 static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	const char *remark = bpk_place_remark(&in->place);
@@ -86,7 +99,7 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 		return -1;
 	if (look_behind(args, in, err) != 0) {
 		tell(args, in->path, "none", "has no journal, but is not whole");
-		return -1;
+		return name_apply(in, err);
 	}
 	tell(args, in->path, "none", "no change is pending; bpk verify FILE tests the content");
 	return 0;

@@ -325,12 +325,17 @@ static int find_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	return bpk_side_look(in->path, state, err) == 0 ? 0 : bpk_input_subject(in, err);
 }
 
+/* Bytes follow the end of the archive. */
+static bool has_tail(const struct bpk_input *in)
+{
+	return in->reader != NULL && in->format->reader->tail != NULL &&
+	       in->format->reader->tail(in->reader, NULL) != 0;
+}
+
 /* The word for status 3, by the verdicts before and after parity was looked at. */
 static const char *find_word(const struct bpk_input *in, enum bpk_kind before,
 			     const struct bpk_heal_verdict *verdict)
 {
-	const struct bpk_reader_ops *ops = in->format != NULL ? in->format->reader : NULL;
-
 	if (verdict->heals)
 		return "healable";
 	if (verdict->parity == BPK_SIDE_CURRENT)
@@ -339,9 +344,7 @@ static const char *find_word(const struct bpk_input *in, enum bpk_kind before,
 		return verdict->parity == BPK_SIDE_STALE ? "parity-stale" : "parity-damaged";
 	if (before != BPK_REPAIRABLE)
 		return "restorable";
-	return in->reader != NULL && ops->tail != NULL && ops->tail(in->reader, NULL) != 0
-		       ? "tail"
-		       : "sizes";
+	return has_tail(in) ? "tail" : "sizes";
 }
 
 /* Note both for the record, and for --parity. A verdict that was found stays, but parity that is
@@ -445,7 +448,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(args, in);
 	if (rc != 0 && found.repairable == NULL &&
-	    (!found.intact || found.differing.count > 0 || bpk_input_rest(in) > 0 ||
+	    (!found.intact || found.differing.count > 0 || has_tail(in) ||
 	     in->info->damage != NULL || !(is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)

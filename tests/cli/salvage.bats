@@ -83,8 +83,18 @@ rounds() {
     bpk pack -q A
     echo more >>A.blp
     ends 2 bpk verify A.blp
+    ends 2 bpk repair A.blp
+    says 'belong to no archive; bpk repair --apply -o OUT A.blp leaves them out$'
     ends 0 bpk repair --apply -o new A.blp
     bpk cat new | cmp - A
+    for format in blp b2frame; do
+        bpk pack -q -F $format --identity -o i.$format A
+        echo more >>i.$format
+        ends 2 bpk verify i.$format
+        says 'belong to no archive; bpk repair --apply -o OUT i.* saves all data$'
+        ends 0 bpk repair --apply -f -o new i.$format
+        bpk cat new | cmp - A
+    done
 }
 
 @test "a chunked directory without its folder of data has lost all, and is no hindrance to a merge" {
