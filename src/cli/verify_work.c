@@ -448,7 +448,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(args, in);
 	if (rc != 0 && found.repairable == NULL &&
-	    (!found.intact || found.differing.count > 0 || has_tail(in) ||
+	    (!found.intact || found.differing.count > 0 || has_tail(in) || bpk_input_rest(in) > 0 ||
 	     in->info->damage != NULL || !(is_about_seal(args, in) || is_about_identity(args, in))))
 		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)
