@@ -1017,18 +1017,13 @@ END
         bpk pack -q -F $format --parity 20 -o f a
         file=$(find f -type f -size +4k | head -n 1)
         printf XXXXXXXX | dd of="$file" bs=1 seek=3000 conv=notrunc status=none
-        if [ -d f ]; then
-            # what else was written to a directory is not looked for
-            refuses 2 'changed since its parity was made: bpk repair --apply -o OUT' bpk verify f
-            ends 2 bpk repair --apply -o out f
-        else
-            refuses 3 'parity of another time restores all of it: bpk repair --apply -o OUT f' bpk verify f
-            refuses 2 'restores all of it: bpk repair --apply -o OUT f writes that into another file$' bpk verify --parity f
-            ends 0 bpk repair --apply -o out f
-            # whose time is that of the parity
-            mv out f
-            quietly bpk verify --parity f
-        fi
+        refuses 3 'parity of another time restores all of it: bpk repair --apply -o OUT f' bpk verify f
+        refuses 2 'restores all of it: bpk repair --apply -o OUT f writes that into another file$' bpk verify --parity f
+        ends 0 bpk repair --apply -o out f
+        # whose time is that of the parity, of a file
+        rm -r f
+        mv out f
+        [ -d f ] || quietly bpk verify --parity f
         rm -rf f f.bpp out
     done
 }
