@@ -243,15 +243,35 @@ static bool has_losses(const struct bpk_salvage *found)
 	return !bpk_merge_is_sure(found) || bpk_salvage_intact(found) < found->nchunks;
 }
 
-/* A change makes the file of an index longer, and says so in the header. */
+/* The header of the copy is proven. */
+static bool has_proven_header(const struct bpk_merge *m, size_t copy)
+{
+	return m->found[copy].state != 0 || has_own_size(m, copy);
+}
+
+/* A change makes the file of an index longer, and says so in the header. A copy that has lost its
+ * end has no other proof of that. */
 static int compare_headers(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
 {
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
 	if (x->file_size == y->file_size || x->file_size == 0 || y->file_size == 0 ||
-	    !has_own_size(m, a) || !has_own_size(m, b) || (!has_losses(x) && !has_losses(y)))
+	    (!has_proven_header(m, a) && !has_proven_header(m, b)) ||
+	    (!has_losses(x) && !has_losses(y)))
 		return 0;
 	return bpk_merge_note_states(m, a, b, "their headers show", err);
+}
+
+/* Digests, or metadata, that are intact in both copies. */
+static int compare_parts(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	uint64_t x = m->found[a].state, y = m->found[b].state;
+
+	return x == 0 || y == 0 || x == y
+		       ? 0
+		       : bpk_merge_note_states(
+				 m, a, b, "parts outside of chunks show that are intact in both",
+				 err);
 }
 
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
@@ -267,6 +287,8 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 				rc = compare(m, a, &all[a], b, &all[b], err);
 			if (rc == 0)
 				rc = compare_headers(m, a, b, err);
+			if (rc == 0)
+				rc = compare_parts(m, a, b, err);
 		}
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (all[c].reader != NULL)

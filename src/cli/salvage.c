@@ -162,6 +162,20 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_salvage_doubt(found, line, err);
 }
 
+/* Digests over all chunks, which alone tell data files that were swapped or copied, need those that
+ * are lost, too. */
+static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &job->found;
+
+	if (!found->exchangeable || !found->counted || job->from != NULL || job->refuted.end > 0)
+		return 0;
+	found->estimated = true;
+	return bpk_salvage_doubt(
+		found,
+		"data files that were swapped or copied would not show while chunks are lost", err);
+}
+
 /*
  * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
  * those over all of them tell. Raw data that are compared tell more.
@@ -176,8 +190,10 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (!found->counted && found->unplaced != NULL &&
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
 		return -1;
-	if (job->is_whole || job->from != NULL || job->lost > 0 || !found->counted ||
-	    job->proves_ident || job->refuted.end > 0)
+	if (!job->is_whole && job->lost > 0)
+		return doubt_files(job, err);
+	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
+	    job->refuted.end > 0)
 		return 0;
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -337,10 +353,27 @@ void bpk_salvage_tell_rest(const struct bpk_input *in)
 		 bpk_plural(in->rest, "it", "them"));
 }
 
+/* Of concatenated archives one would be saved, and the content of the others lost. */
+static int refuse_members(const struct bpk_input *in, struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+
+	if (in->reader == NULL || in->rest > 0 || in->info->members <= 1 ||
+	    in->info->members == BPK_UNKNOWN)
+		return 0;
+	bpk_fail(err, BPK_UNSUPPORTED,
+		 "holds %" PRIu64 " archives, and repair saves the chunks of one; bpk unpack "
+		 "--fill zero -o RAW %s writes the content of all",
+		 in->info->members, bpk_shell_word(in->path, word));
+	return bpk_input_subject(in, err);
+}
+
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
 
+	if (refuse_members(&job->in, err) != 0)
+		return -1;
 	if ((place->is_directory &&
 	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
 	    job->format->salvage(place, &job->found, err) != 0)

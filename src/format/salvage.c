@@ -1,6 +1,8 @@
 /* The list of chunks that were found in a damaged archive. Formats fill it, and repair reads it. */
 #include "format/salvage.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "format/format.h"
@@ -55,6 +57,19 @@ int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bp
 	    bpk_buf_append(doubt, bpk_view(clause, strlen(clause) + 1), err) != 0)
 		return -1;
 	return 0;
+}
+
+int bpk_salvage_doubt_others(struct bpk_salvage *salvage, uint64_t n, struct bpk_err *err)
+{
+	char clause[128];
+
+	if (n == 0)
+		return 0;
+	salvage->is_part = true;
+	snprintf(clause, sizeof clause,
+		 "%" PRIu64 " intact %s outside of it, as of another archive, %s left out", n,
+		 bpk_plural(n, "chunk", "chunks"), bpk_plural(n, "is", "are"));
+	return bpk_salvage_doubt(salvage, clause, err);
 }
 
 /* ---- Bytes ---- */

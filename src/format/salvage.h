@@ -46,19 +46,24 @@ struct bpk_salvage {
 	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	uint64_t last_size;  /* raw bytes of the last one; unknown if that is lost */
-	uint64_t file_size;  /* of the file with the index, as its header says; 0: it does not */
-	bool proven;         /* chunks were tested by digests, and not unpacked alone */
-	bool counted;        /* numbers and nchunks are certain; else the lost ones are estimated */
-	bool gapless;        /* each byte of the file from the first chunk on belongs to a chunk */
-	bool sealed;         /* traces of a seal over the whole archive were found */
-	bool unnoticed;      /* the doubt says that changed bytes may go unnoticed */
-	uint64_t nunproven;  /* or, if that is false, that they may in these intact chunks alone */
-	bool numbered;       /* each intact chunk has the digest that is recorded for its number */
-	bool estimated;      /* though counted: numbers in some file follow from order and sizes */
-	bool disordered;     /* the intact chunks are not those that digests over all record */
+	/* A hash of the digests, or of the metadata, if these are intact: another one is that of
+	 * another state. 0: they are lost, or have no digest. */
+	uint64_t state;
+	uint64_t file_size; /* of the file with the index, as its header says; 0: it does not */
+	bool proven;        /* chunks were tested by digests, and not unpacked alone */
+	bool counted;       /* numbers and nchunks are certain; else the lost ones are estimated */
+	bool gapless;       /* each byte of the file from the first chunk on belongs to a chunk */
+	bool sealed;        /* traces of a seal over the whole archive were found */
+	bool unnoticed;     /* the doubt says that changed bytes may go unnoticed */
+	uint64_t nunproven; /* or, if that is false, that they may in these intact chunks alone */
+	bool numbered;      /* each intact chunk has the digest that is recorded for its number */
+	bool estimated;     /* though counted: numbers in some file follow from order and sizes */
+	bool disordered;    /* the intact chunks are not those that digests over all record */
+	bool exchangeable;  /* they lie in several files, whose order those digests alone prove */
 	/* If not counted: in words, why numbers are not certain; or NULL. */
 	const char *unplaced;
 	size_t nothers; /* intact chunks of another size, as of an archive inside the data */
+	bool is_part;   /* the file has intact chunks outside of the archive */
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
 	 * Borrowed from parts; NULL: none. */
@@ -103,6 +108,10 @@ uint64_t bpk_salvage_intact(const struct bpk_salvage *salvage);
 
 /* Add a clause to the doubt, without a full stop. */
 int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err);
+
+/* Add the doubt about n intact chunks outside of the archive, as of another one in the same file,
+ * and set is_part; for 0 do nothing. */
+int bpk_salvage_doubt_others(struct bpk_salvage *salvage, uint64_t n, struct bpk_err *err);
 
 /* Set chunk_size: the raw size of most intact chunks; of sizes that are as frequent the larger
  * one. */

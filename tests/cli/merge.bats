@@ -634,4 +634,29 @@ tells_states() { # old new line
         hurt 4.$kind 8000 4
         tells_states 3.$kind 4.$kind 'their metadata show'
     done
+    # parts outside of chunks, that are intact in both, though bytes came in between chunks
+    for kind in blp b2frame b2s blpd; do
+        rm -rf 3.* 4.*
+        options=
+        [ $kind != blpd ] || options="-F chunked --superchunk-size 8192"
+        bpk pack -q -0 -t 8 -z 4096 $options -o 3.$kind A
+        cp -R 3.$kind 4.$kind
+        bpk meta set 4.$kind a=2
+        case $kind in
+            blp | b2frame)
+                hurt 3.$kind 20000 4
+                { head -c 30000 4.$kind && echo foreign && tail -c +30001 4.$kind; } >x
+                mv x 4.$kind ;;
+            b2s) rm 3.b2s/00000003.chunk 4.b2s/00000004.chunk ;;
+            blpd) rm 3.blpd/data/__1__.bin 4.blpd/data/__3__.bin ;;
+        esac
+        tells_states 3.$kind 4.$kind '(parts outside of chunks show that are intact in both|their .* show)'
+    done
+    # the end of the newer one is lost, and its header tells its size
+    bpk pack -q -f -0 -t 8 -z 4096 -o 3.b2frame A
+    cp 3.b2frame 4.b2frame
+    bpk append -q 4.b2frame piece
+    hurt 3.b2frame 5000 4
+    truncate -s 30000 4.b2frame
+    tells_states 3.b2frame 4.b2frame 'their headers show'
 }

@@ -118,7 +118,7 @@ rounds() {
     bpk pack -q --dtype f8 --shape 100,250 --set unit=m --superchunk-size 64K -z 16000 -o N.blpd A
     rm N.blpd/data/__2__.bin
     ends 2 bpk repair N.blpd
-    says '4 of 13 chunks are lost; bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others$'
+    says '4 of 13 chunks are lost; bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others; data files'
     grep -qx 'N.blpd: raw bytes 64000:128000 are lost' "$out"
     ends 2 bpk repair --apply --fill zero -o new.blpd N.blpd
     bpk verify new.blpd
@@ -314,7 +314,9 @@ rounds() {
         says 'some were swapped or copied(; bpk repair --apply -o OUT d.blpd makes an archive of them)?$'
         rm d.blpd/data/__1__.bin
         ends 2 bpk repair --apply -f --fill zero -o new.blpd d.blpd
-        says '4 of 15 chunks are lost; zeros stand for them$'
+        # files that are in each other's place would not show
+        says '4 of 15 chunks are lost; zeros stand for them; data files that were swapped or copied would not show while'
+        grep -qx 'd.blpd: raw bytes 16384:61440 are intact, but not certain' "$out"
         ends 0 bpk repair --apply -f --from A -o new.blpd d.blpd
         bpk cat new.blpd | cmp - A
         rm -r whole.blpd
@@ -523,4 +525,53 @@ widen() {
         says 'the header is of a later state of the frame, whose end is lost'
         bpk cat new.b2frame | cmp - A
     done
+}
+
+wipe() { # FILE OFFSET COUNT
+    dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+@test "of concatenated archives none is saved alone in silence, and foreign bytes behind cost no chunk" {
+    local suffix
+    data field-f64 100000 A
+    data noise 70000 B
+    for suffix in blp b2frame; do
+        bpk pack -q -z 16K -o "a.$suffix" A
+        bpk pack -q -z 16K -o "b.$suffix" B
+        cat "a.$suffix" "b.$suffix" >"both.$suffix"
+        wipe "both.$suffix" 5000 8
+        ends 2 bpk repair "both.$suffix"
+        says 'holds 2 archives, and repair saves the chunks of one; bpk unpack --fill zero -o RAW both'
+        [ ! -s "$out" ]
+        ends 1 bpk repair --apply --fill zero -o "new.$suffix" "both.$suffix"
+        [ ! -e "new.$suffix" ]
+        ends 2 bpk unpack -f --fill zero -o raw "both.$suffix"
+        tail -c +100001 raw | cmp - B
+
+        # the header of the second one is lost
+        cat "a.$suffix" "b.$suffix" >"both.$suffix"
+        wipe "both.$suffix" "$(stat -c %s "a.$suffix")" 8
+        ends 2 bpk repair --apply -o "new.$suffix" "both.$suffix"
+        says 'all 7 chunks that were found are intact; [5-7] intact chunks outside of it, as of another archive, are left out$'
+        bpk cat "new.$suffix" | cmp - A
+
+        # bytes that are no archive
+        { cat "a.$suffix" && head -c 999 B; } >"both.$suffix"
+        quietly bpk repair --apply -f -o "new.$suffix" "both.$suffix"
+        bpk cat "new.$suffix" | cmp - A
+    done
+    # that of the first one
+    cat a.b2frame b.b2frame >both.b2frame
+    wipe both.b2frame 2 6
+    ends 2 bpk repair both.b2frame
+    says 'all 5 chunks that were found are intact; [78] intact chunks outside of it, as of another archive'
+    # without offsets, the header alone counts
+    bpk pack -q -z 16K --no-offsets -o n.blp A
+    cat n.blp b.blp >both.blp
+    wipe both.blp "$(stat -c %s n.blp)" 4
+    ends 2 bpk repair --apply -f -o new.blp both.blp
+    says 'all 7 chunks that were found are intact; 5 intact chunks outside of it, as of another archive, are left out$'
+    { cat n.blp && head -c 999 B; } >both.blp
+    quietly bpk repair --apply -f -o new.blp both.blp
+    bpk cat new.blp | cmp - A
 }

@@ -284,6 +284,130 @@ static int guess_chunks(struct search *s, struct bpk_salvage *salvage, struct bp
 	return rc;
 }
 
+/* ---- The end ---- */
+
+/* The header may be that of the file, and count its chunks. */
+static bool may_count(const struct search *s, const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+
+	return left->has_header && header->nchunks != BPK_UNKNOWN && header->nchunks > 0 &&
+	       header->nchunks <= s->scan.size / BPK_CHUNK_HEADER_SIZE &&
+	       header->checksum == s->checksum;
+}
+
+/* The first byte behind a chunk and its digest. */
+static uint64_t end_of(const struct search *s, const struct bpk_saved *saved)
+{
+	return saved->offset + saved->packed_size + digest_size(s);
+}
+
+/* *at: where the entries begin, the first of which names their end; unknown: nowhere. */
+static int find_table(struct search *s, const struct bpk_bloscpack_header *header, uint64_t first,
+		      uint64_t *at, struct bpk_err *err)
+{
+	const uint8_t *entry;
+	uint64_t size;
+
+	*at = BPK_UNKNOWN;
+	if (!header->has_offsets ||
+	    !bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) ||
+	    size == 0 || size > first)
+		return 0;
+	for (uint64_t place = header->size; *at == BPK_UNKNOWN && place <= first - size; place++) {
+		if (bpk_scan_see(&s->scan, place, BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+			return -1;
+		if (bpk_get_le64(entry) == place + size)
+			*at = place;
+	}
+	return 0;
+}
+
+/*
+ * *kept: as many of the chunks that were found are the file's own, by n entries at offset table,
+ * some of which may be damaged; 0: that is not known. The last chunk is named by its entry, follows
+ * those that are, or is lost: then its entry leads between two chunks.
+ */
+static int keep_entries(struct search *s, uint64_t table, uint64_t n,
+			const struct bpk_salvage *salvage, size_t *kept, struct bpk_err *err)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t offset = 0, number = 0;
+	const uint8_t *entry;
+	size_t count = 0; /* up to the last one that is known */
+	bool is_lost;
+
+	for (uint64_t i = 0; i < n; i++) {
+		size_t k;
+
+		if (bpk_scan_see(&s->scan, table + i * BPK_BLOSCPACK_ENTRY_SIZE,
+				 BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+			return -1;
+		offset = bpk_get_le64(entry);
+		k = bpk_find_last(&all->offset, sizeof *all, salvage->count, offset);
+		if (all[k].offset != offset || k < count)
+			continue;
+		count = k + 1;
+		number = i;
+	}
+	while (count > 0 && count < salvage->count && number + 1 < n &&
+	       all[count].offset == end_of(s, &all[count - 1])) {
+		count++;
+		number++;
+	}
+	/* bytes that came in may have moved chunks behind the last entry, but not more than n */
+	is_lost = count > 0 && count < salvage->count && offset >= end_of(s, &all[count - 1]) &&
+		  offset < all[count].offset && salvage->count - count >= n - number;
+	if (is_lost || (count > 0 && number + 1 == n))
+		*kept = count;
+	return 0;
+}
+
+/* Without entries: as many chunks as the header counts follow each other, and have the sizes that
+ * it says. */
+static bool is_complete(const struct search *s, const struct bpk_bloscpack_header *header,
+			const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t n = header->nchunks;
+
+	if (n > salvage->count || header->has_offsets)
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (all[i].raw_size != (i + 1 < n ? header->chunk_size : header->last_chunk_size) ||
+		    (i > 0 && all[i].offset != end_of(s, &all[i - 1])))
+			return false;
+	return true;
+}
+
+/*
+ * Find the end of the archive, behind its last chunk, and leave out what follows, such as another
+ * archive, whose chunks are none of its own.
+ */
+static int find_end(struct search *s, const struct bpk_bloscpack_left *left,
+		    struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	size_t kept = 0, count = salvage->count;
+	uint64_t table, others = 0;
+
+	if (!may_count(s, left) || count == 0)
+		return 0;
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0 ||
+	    (table != BPK_UNKNOWN &&
+	     keep_entries(s, table, header->nchunks, salvage, &kept, err) != 0))
+		return -1;
+	if (is_complete(s, header, salvage))
+		kept = (size_t)header->nchunks;
+	if (kept == 0)
+		return 0;
+	for (size_t i = kept; i < count; i++)
+		others += salvage->all[i].intact;
+	salvage->count = kept;
+	s->scan.size = end_of(s, &salvage->all[kept - 1]);
+	return bpk_salvage_doubt_others(salvage, others, err);
+}
+
 /* ---- Numbers ---- */
 
 /*
@@ -331,30 +455,19 @@ static bool agrees(const struct bpk_bloscpack_header *header, const struct searc
 	       header->last_chunk_size <= header->chunk_size;
 }
 
-/* Find the entries, which name their own end as the place of the first chunk, *start, behind
- * metadata of any size. */
-static int find_entries(struct search *s, const struct bpk_bloscpack_header *header,
-			uint64_t *start, struct bpk_salvage *salvage, struct bpk_err *err)
+/* Number the chunks by the entries, which name their own end as the place of the first chunk,
+ * *start, behind metadata of any size. */
+static int number_by_entries(struct search *s, const struct bpk_bloscpack_header *header,
+			     uint64_t *start, struct bpk_salvage *salvage, struct bpk_err *err)
 {
-	enum { TRIES = 4 };
-	uint64_t first = salvage->all[0].offset, at = header->size, size;
-	const uint8_t *entry;
+	uint64_t table;
 
-	if (!header->has_offsets ||
-	    !bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) ||
-	    size == 0 || size > first)
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0)
+		return -1;
+	if (table == BPK_UNKNOWN)
 		return 0;
-	for (unsigned tries = 0; !salvage->counted && tries < TRIES && at <= first - size; at++) {
-		if (bpk_scan_see(&s->scan, at, BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
-			return -1;
-		if (bpk_get_le64(entry) != at + size)
-			continue;
-		if (tries++ == 0)
-			*start = at + size;
-		if (number_by_offsets(s, at, header->nchunks, salvage, &salvage->counted, err) != 0)
-			return -1;
-	}
-	return 0;
+	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
+	return number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err);
 }
 
 /* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
@@ -417,7 +530,7 @@ static int number_own(struct search *s, struct bpk_bloscpack_left *left,
 	const struct bpk_bloscpack_header *header = &left->header;
 
 	left->start = BPK_UNKNOWN;
-	if (find_entries(s, header, &left->start, salvage, err) != 0)
+	if (number_by_entries(s, header, &left->start, salvage, err) != 0)
 		return -1;
 	*known = salvage->counted || left->start != BPK_UNKNOWN;
 	if (salvage->counted)
@@ -512,9 +625,10 @@ static int search_all(struct search *s, struct bpk_salvage *salvage,
 	salvage->checksum = s->checksum;
 	salvage->seal_size = digest_size(s);
 	salvage->proven = digest_size(s) > 0;
-	if (find_chunks(s, salvage, err) != 0 ||
+	if (bpk_bloscpack_left_read_header(&s->scan, left, err) != 0 ||
+	    find_chunks(s, salvage, err) != 0 ||
 	    (salvage->guesses && digest_size(s) > 0 && guess_chunks(s, salvage, err) != 0) ||
-	    bpk_salvage_find_chunk_size(salvage, err) != 0)
+	    find_end(s, left, salvage, err) != 0 || bpk_salvage_find_chunk_size(salvage, err) != 0)
 		return -1;
 	bpk_salvage_drop_others(salvage, s->scan.size);
 	if (bpk_bloscpack_left_find(&s->scan, salvage, left, err) != 0 ||

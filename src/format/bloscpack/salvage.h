@@ -24,8 +24,12 @@ struct bpk_bloscpack_left {
 	struct bpk_info info; /* for the new archive */
 };
 
-/* Read the header, and find metadata before the chunks that were found in the file. Metadata that
- * have no digest are found by an intact header alone. */
+/* Read the file's own header, if it is one. */
+int bpk_bloscpack_left_read_header(struct bpk_scan *scan, struct bpk_bloscpack_left *left,
+				   struct bpk_err *err);
+
+/* Then find metadata before the chunks that were found in the file. Metadata that have no digest
+ * are found by an intact header alone. */
 int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *salvage,
 			    struct bpk_bloscpack_left *left, struct bpk_err *err);
 

@@ -130,7 +130,8 @@ static int search(struct bpk_scan *scan, const struct bpk_salvage *salvage, uint
 	return 0;
 }
 
-static int read_header(struct bpk_scan *scan, struct bpk_bloscpack_left *left, struct bpk_err *err)
+int bpk_bloscpack_left_read_header(struct bpk_scan *scan, struct bpk_bloscpack_left *left,
+				   struct bpk_err *err)
 {
 	size_t size = (size_t)bpk_min_u64(scan->size, BPK_BLOSCPACK_HEAD_SIZE);
 	const uint8_t *head;
@@ -207,8 +208,7 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 	uint64_t limit = salvage->count > 0 ? salvage->all[0].offset : scan->size;
 
 	left->start = BPK_UNKNOWN;
-	if (read_header(scan, left, err) != 0 ||
-	    (left->traces && try_at(scan, place_of(left), salvage, limit, left, err) != 0) ||
+	if ((left->traces && try_at(scan, place_of(left), salvage, limit, left, err) != 0) ||
 	    (!left->metadata.good && (left->traces || !left->has_header) &&
 	     search(scan, salvage, limit, left, err) != 0))
 		return -1;
@@ -244,11 +244,15 @@ int bpk_bloscpack_left_give(struct bpk_bloscpack_left *left, struct bpk_salvage 
 		return bpk_salvage_doubt(salvage, "the metadata are damaged, and lost", err);
 	if (!metadata->good && !left->none)
 		return bpk_salvage_doubt(salvage, "metadata, if there were any, are lost", err);
+	if (!metadata->good && left->has_header && salvage->counted)
+		salvage->state = BPK_HASH_START;
 	if (!metadata->good || metadata->text.size == 0)
 		return 0;
 	info->metadata.given = true;
 	info->metadata.text = bpk_buf_view(&metadata->text);
 	info->metadata.checksum = metadata->checksum;
+	if (left->shift == 0 && metadata->checksum->size > 0)
+		salvage->state = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&metadata->text));
 	info->array.type = left->has_array ? &left->array : NULL;
 	if (left->shift != 0 &&
 	    bpk_salvage_doubt(salvage,

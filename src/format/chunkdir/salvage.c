@@ -174,6 +174,17 @@ static void compare_sums(struct search *s)
 
 	s->salvage->disordered = digests->given && s->salvage->count == s->salvage->nchunks &&
 				 (digests->data != s->data || digests->last != s->last);
+	s->salvage->exchangeable =
+		(digests->given || s->salvage->sealed) && s->reader->set.columns->nfiles > 1;
+}
+
+/* A hash of the digests in sizes, which has one of its own. */
+static uint64_t hash_digests(const struct bpk_chunkdir_digests *digests)
+{
+	const uint64_t all[] = { digests->data, digests->last, digests->storage,
+				 digests->attributes };
+
+	return digests->given ? bpk_hash_words(BPK_HASH_START, bpk_view(all, sizeof all)) : 0;
 }
 
 static int take_meta(struct search *s, const struct bpk_info *info)
@@ -191,6 +202,7 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 	salvage->last_size = info->chunks.last_size;
 	salvage->typesize = info->chunks.typesize;
 	salvage->sealed = info->seal.sealed;
+	salvage->state = hash_digests(&s->reader->set.sizes.digests);
 	if (search_column(s) != 0 || doubt_numbers(s) != 0)
 		return -1;
 	compare_sums(s);

@@ -77,7 +77,7 @@ static int find_specials(struct bpk_scan *scan, uint64_t end, struct bpk_salvage
 {
 	scan->specials = true;
 	found->count = 0;
-	if (bpk_frame_find_chunks(scan, found, err) != 0)
+	if (bpk_frame_find_chunks(scan, 0, found, err) != 0)
 		return -1;
 	while (found->count > 0 && found->all[found->count - 1].offset >= end)
 		found->count--;
@@ -171,6 +171,38 @@ static int take_by_table(struct bpk_scan *scan, struct bpk_frame_left *left, boo
 	return rc;
 }
 
+/* ---- Other archives in the file ---- */
+
+/* The first byte of the chunks that were taken; 0: none was. */
+static uint64_t first_of(const struct bpk_salvage *salvage)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < salvage->count; i++)
+		if (salvage->all[i].intact && salvage->all[i].special == BPK_SPECIAL_NONE)
+			first = bpk_min_u64(first, salvage->all[i].offset);
+	return first == UINT64_MAX ? 0 : first;
+}
+
+/* Count the intact chunks behind a frame that was loaded, or else before the chunks that were
+ * taken: those of a frame, whose header is lost, before the last one in the file. */
+static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left,
+			struct bpk_salvage *found, struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	uint64_t end = UINT64_MAX, others = 0;
+
+	if (left->loaded) {
+		found->count = 0;
+		if (bpk_frame_find_chunks(scan, left->header.frame_size, found, err) != 0)
+			return -1;
+	} else {
+		end = first_of(salvage);
+	}
+	for (size_t i = 0; i < found->count && found->all[i].offset < end; i++)
+		others += found->all[i].intact;
+	return bpk_salvage_doubt_others(salvage, others, err);
+}
+
 static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
 			 struct bpk_salvage *salvage, struct bpk_err *err)
 {
@@ -179,12 +211,14 @@ static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
 	int rc = bpk_frame_left_load(scan->source, left, &loaded, err);
 
 	if (rc == 0 && !loaded)
-		rc = bpk_frame_find_chunks(scan, &found, err);
+		rc = bpk_frame_find_chunks(scan, 0, &found, err);
 	if (rc == 0 && !loaded)
 		rc = bpk_frame_left_find(scan, left, &found, err);
 	if (rc == 0)
 		rc = left->nchunks > 0 ? take_by_table(scan, left, loaded, &found, salvage, err)
 				       : take_in_order(scan, left, &found, salvage, err);
+	if (rc == 0)
+		rc = look_outside(scan, left, &found, salvage, err);
 	bpk_salvage_clear(&found);
 	return rc;
 }

@@ -162,9 +162,10 @@ bool bpk_frame_is_trailer_start(const uint8_t *bytes);
 /* *is: a trailer may begin at offset at, which is at most the file's size. */
 int bpk_frame_has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err);
 
-/* List the chunks of the file in scan that unpack, and the places of those that do not and are
- * followed by another. */
-int bpk_frame_find_chunks(struct bpk_scan *scan, struct bpk_salvage *found, struct bpk_err *err);
+/* List the chunks of the file in scan, from offset start on, that unpack, and the places of those
+ * that do not and are followed by another. */
+int bpk_frame_find_chunks(struct bpk_scan *scan, uint64_t start, struct bpk_salvage *found,
+			  struct bpk_err *err);
 
 /* Find the chunks of the table, sorted by digests, in the file. */
 int bpk_frame_find_by_digests(struct bpk_scan *scan, uint64_t file, struct bpk_frame_table *table,

@@ -25,7 +25,7 @@ static int find_parts(struct search *s)
 	int rc = bpk_frame_left_load(s->scan.source, s->left, &loaded, s->err);
 
 	if (rc == 0 && !loaded)
-		rc = bpk_frame_find_chunks(&s->scan, &found, s->err);
+		rc = bpk_frame_find_chunks(&s->scan, 0, &found, s->err);
 	if (rc == 0 && !loaded)
 		rc = bpk_frame_left_find(&s->scan, s->left, &found, s->err);
 	bpk_salvage_clear(&found);

@@ -487,12 +487,14 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	struct bpk_info *info = &left->info;
 	bool is_empty;
 
-	salvage->file_size = left->has_header ? left->header.frame_size : 0;
+	salvage->file_size = left->has_header && !left->bad_header ? left->header.frame_size : 0;
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);
 	salvage->proven = are_proven(left, salvage);
 	salvage->numbered = left->digests.checksum != NULL;
+	if (left->digests.checksum != NULL)
+		salvage->state = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&left->digests.bytes));
 	if (bpk_frame_left_set_array(left, salvage, err) != 0)
 		return -1;
 	left->list = bpk_calloc(fixed->count + left->layers.count + 1, sizeof *left->list, err);

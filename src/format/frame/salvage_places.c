@@ -366,7 +366,7 @@ int bpk_frame_number_by_index(struct bpk_scan *scan, struct bpk_frame_left *left
 static int find_payload_chunks(struct bpk_scan *scan, const struct bpk_frame_left *left,
 			       struct bpk_salvage *found, struct bpk_err *err)
 {
-	if (bpk_frame_find_chunks(scan, found, err) != 0)
+	if (bpk_frame_find_chunks(scan, 0, found, err) != 0)
 		return -1;
 	while (found->count > 0 && found->all[found->count - 1].offset >= left->index.start)
 		found->count--;

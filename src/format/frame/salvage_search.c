@@ -73,13 +73,14 @@ static bool is_header_alone(const struct bpk_chunk_header *header)
 	return header->special != BPK_SPECIAL_NONE && header->special != BPK_SPECIAL_VALUE;
 }
 
-int bpk_frame_find_chunks(struct bpk_scan *scan, struct bpk_salvage *found, struct bpk_err *err)
+int bpk_frame_find_chunks(struct bpk_scan *scan, uint64_t start, struct bpk_salvage *found,
+			  struct bpk_err *err)
 {
 	struct bpk_chunk_header header;
 	struct bpk_saved saved;
 	bool is, followed;
 
-	for (uint64_t at = 0; at < scan->size;) {
+	for (uint64_t at = start; at < scan->size;) {
 		if (bpk_scan_look(scan, at, &header, &is, err) != 0)
 			return -1;
 		if (!is) {
