@@ -154,7 +154,8 @@ static int merge_still(struct bpk_merge *m, struct bpk_err *err)
 }
 
 int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
-		   struct bpk_merge **opened, struct bpk_err *err)
+		   bpk_merge_ident_fn *compare, void *arg, struct bpk_merge **opened,
+		   struct bpk_err *err)
 {
 	enum { BUDGET = 1 << 26 };
 	struct opened *o = bpk_calloc(1, sizeof *o, err);
@@ -166,6 +167,8 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		.copies = copies,
 		.ncopies = ncopies,
 		.format = format,
+		.compare = compare,
+		.arg = arg,
 		.budget = BUDGET,
 		.alone = BPK_MERGE_UNION,
 	};
@@ -183,6 +186,7 @@ void bpk_merge_close(struct bpk_merge *m)
 		return;
 	for (size_t c = 0; c < m->ncopies; c++) {
 		bpk_salvage_clear(&m->found[c]);
+		bpk_salvage_clear(&m->spare[c]);
 		free(m->prints[c].all);
 	}
 	for (size_t i = 0; i < m->nfiles; i++) {
@@ -307,17 +311,29 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 
 /* A union without certain numbers has the wrong frame if a copy has these; else it has more chunks
  * than a copy if it fills gaps of that, and does not grow by them. */
-int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, struct bpk_err *err)
+int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct bpk_err *err)
 {
-	struct share own = { 0 }, all = { 0 };
+	struct share own = { 0 }, all = { 0 }, pool = { 0 };
+	uint64_t count;
 	bool certain;
-	int best = find_best(m, &own, &certain);
+	int best = find_best(m, &own, &certain), base;
 
-	*changed = false;
+	*changed = *alone = false;
 	if (best == BPK_MERGE_UNION)
 		return 0;
-	if (search_union(m, &all, err) != 0)
+	if (search_union(m, &all, err) != 0 || bpk_merge_find_pool(m, &base, &count, err) != 0)
 		return -1;
+	if (base != BPK_MERGE_UNION) {
+		pool = share_of(&m->found[base]);
+		pool.intact = count;
+	}
+	if (all.certain)
+		all.intact = bpk_max_u64(all.intact, pool.intact);
+	*alone = base == BPK_MERGE_UNION || !gives_more(&pool, &own);
+	if (!*alone) {
+		own = pool;
+		best = base;
+	}
 	*changed = all.certain ? gives_more(&own, &all)
 			       : certain || own.intact >= all.intact || all.nchunks > own.nchunks;
 	if (*changed)

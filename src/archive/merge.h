@@ -16,14 +16,26 @@ enum { BPK_MERGE_MOST = 16 }; /* copies */
 
 struct bpk_merge;
 
+/* A copy against the identity that it records. */
+enum bpk_merge_ident {
+	BPK_MERGE_NOT_RECORDED, /* or it cannot be compared */
+	BPK_MERGE_PROVEN,
+	BPK_MERGE_REFUTED,
+};
+
+/* Compares all of a copy, which opens. Fails if the machine does. */
+typedef int bpk_merge_ident_fn(void *arg, const struct bpk_input *copy,
+			       enum bpk_merge_ident *verdict, struct bpk_err *err);
+
 /*
  * Find the intact chunks of the copies, inputs of bpk_input_look that are of this format, and are
  * borrowed until close. Fails with BPK_FAILED if they are not copies of one archive: their numbers
  * of chunks or their sizes differ, or intact chunks of one number; or a copy without certain
- * numbers shows no sign of being one.
+ * numbers shows no sign of being one. compare is called with arg for copies that open.
  */
 int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct bpk_format *format,
-		   struct bpk_merge **merge, struct bpk_err *err);
+		   bpk_merge_ident_fn *compare, void *arg, struct bpk_merge **merge,
+		   struct bpk_err *err);
 void bpk_merge_close(struct bpk_merge *merge); /* NULL is harmless */
 
 /* Make the place, for bpk_place_close before the merge is closed. Its path is that of the first
@@ -46,8 +58,13 @@ const char *bpk_merge_since(const struct bpk_merge *merge);
 uint64_t bpk_merge_bare(const struct bpk_merge *merge);
 
 /* The union is not intact: if a copy gives more of the chunks by itself, or their certain numbers,
- * the place is from now on that copy. */
-int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, struct bpk_err *err);
+ * the place is from now on that copy. *alone: the other copies have no chunk for it. */
+int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, bool *alone, struct bpk_err *err);
+
+/* Complete the chunks that were found in the place by those of copies whose numbers are certain.
+ * They are read from the copies, which must stay open. */
+int bpk_merge_complete(const struct bpk_merge *merge, struct bpk_salvage *found,
+		       struct bpk_err *err);
 
 /* Write the bytes of the place, a file or a directory, to draft. */
 int bpk_merge_write(struct bpk_merge *merge, struct bpk_draft *draft, struct bpk_err *err);

@@ -227,12 +227,14 @@ static size_t count_size(const struct bpk_merge *m, const struct bpk_merge_file 
 	return count;
 }
 
-/* The size that most copies have, of equal counts the larger one. */
+/* The size that a header tells, or that most copies have, of equal counts the larger one. */
 static uint64_t usual_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
 {
-	uint64_t size = BPK_UNKNOWN;
+	uint64_t size = bpk_merge_told_size(m, file);
 	size_t most = 0;
 
+	if (size != BPK_UNKNOWN)
+		return size;
 	for (size_t c = 0; c < m->ncopies; c++) {
 		size_t count = count_size(m, file, c);
 

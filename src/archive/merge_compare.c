@@ -28,7 +28,7 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 
 	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted)
 		return 0;
-	if (x->nchunks != y->nchunks)
+	if (x->nchunks < y->nchunks ? !x->is_least : x->nchunks > y->nchunks && !y->is_least)
 		return bpk_merge_fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
 	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
 		return bpk_merge_fail_other(m, a, b, "bytes in a chunk", x->chunk_size,

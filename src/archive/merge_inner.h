@@ -85,8 +85,11 @@ struct bpk_merge {
 	const struct bpk_input *copies;
 	size_t ncopies;
 	const struct bpk_format *format;
+	bpk_merge_ident_fn *compare;
+	void *arg;                                     /* its */
 	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
 	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
+	struct bpk_salvage spare[BPK_MERGE_MOST];      /* and in those that another one replaced */
 	struct bpk_merge_prints prints[BPK_MERGE_MOST];
 	struct bpk_merge_file *files; /* by name */
 	size_t nfiles, files_room;
@@ -146,7 +149,7 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
  * copy. */
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 
-/* Make the place of this copy alone, as it is. */
+/* Make the place of this copy alone, as it is. The chunks of the others are kept in spare. */
 void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 
 /* ---- Copies of other archives: merge_kin.c ---- */
@@ -173,6 +176,10 @@ int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err);
 
 /* The numbers of a copy's chunks are certain by the copy alone. */
 bool bpk_merge_is_sure(const struct bpk_salvage *found);
+
+/* The size of the file with the index of a directory, as proven headers say, of copies of one
+ * state; bytes behind that are foreign. BPK_UNKNOWN: it is none, or they do not say. */
+uint64_t bpk_merge_told_size(const struct bpk_merge *m, const struct bpk_merge_file *file);
 
 /* List the prints of all copies, and judge their places. */
 int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err);
@@ -234,6 +241,12 @@ typedef int bpk_merge_place_fn(void *arg, const struct bpk_merge_print *print, u
 			       struct bpk_err *err);
 int bpk_merge_place_loose(const struct bpk_merge *m, size_t copy, struct bpk_merge_table *table,
 			  bpk_merge_place_fn *place, void *arg, struct bpk_err *err);
+
+/* ---- Chunks by number: merge_pool.c ---- */
+
+/* The copy that has the most intact chunks with those of all others; BPK_MERGE_UNION: none has
+ * certain numbers. *count: these. */
+int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, struct bpk_err *err);
 
 /* ---- Copies of two states: merge_since.c, merge_strange.c ---- */
 

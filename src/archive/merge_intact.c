@@ -28,10 +28,11 @@ struct tested {
 	const struct bpk_merge *merge;
 	size_t copy;
 	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
+	bool is_bare;      /* no digest tells whether its chunks are intact */
 };
 
-/* Fails if a chunk is not intact. The search may have found chunks to which no index leads. Chunks
- * that unpack may hold other bytes; only a digest tells. */
+/* Fails if a chunk is not intact, or not the one that a seal proves. The search may have found
+ * chunks to which no index leads. */
 static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 {
 	struct tested *t = arg;
@@ -39,14 +40,16 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	const struct bpk_salvage *found = &t->merge->found[t->copy];
 	const struct bpk_info *info = ops->info(reader);
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	int rc;
+	int rc = 0;
 
 	t->raw_size = info->raw_size;
+	t->is_bare = !info->seal.sealed &&
+		     (info->chunks.checksum == NULL || info->chunks.checksum->size == 0);
 	/* of concatenated archives the search has those of one */
 	if (!found->is_part && bpk_salvage_intact(found) < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
-	if (info->chunks.checksum == NULL || info->chunks.checksum->size == 0)
-		return bpk_fail(err, BPK_CORRUPT, "chunks have no digests");
+	if (info->seal.sealed && ops->prove(reader, 0, BPK_UNKNOWN, err) != 0)
+		return -1;
 	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
 	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
 		parcel.number++;
@@ -55,15 +58,23 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Chunks that unpack may hold other bytes, and intact ones be swapped: a digest behind each of them
+ * does not tell, but the recorded identity. */
 static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *state,
 		struct bpk_err *err)
 {
 	struct bpk_place place = m->copies[copy].place;
-	struct tested tested = { m, copy, BPK_UNKNOWN };
+	struct tested tested = { .merge = m, .copy = copy, .raw_size = BPK_UNKNOWN };
+	enum bpk_merge_ident verdict = BPK_MERGE_NOT_RECORDED;
+	bool passed;
 
-	if (bpk_merge_test(m, &place, test_chunks, &tested, &state->intact, err) != 0)
+	if (bpk_merge_test(m, &place, test_chunks, &tested, &passed, err) != 0)
 		return bpk_input_subject(&m->copies[copy], err);
+	if (passed && m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
+		return -1;
 	state->raw_size = tested.raw_size;
+	state->intact = passed && verdict != BPK_MERGE_REFUTED &&
+			(!tested.is_bare || verdict == BPK_MERGE_PROVEN);
 	return 0;
 }
 
@@ -135,8 +146,11 @@ int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 void bpk_merge_keep_only(struct bpk_merge *m, size_t copy)
 {
 	for (size_t c = 0; c < m->ncopies; c++)
-		if (c != copy && !m->dropped[c])
+		if (c != copy && !m->dropped[c]) {
+			m->spare[c] = m->found[c];
+			m->found[c] = (struct bpk_salvage){ 0 };
 			drop_copy(m, c);
+		}
 	drop_files(m);
 	m->alone = (int)copy;
 }

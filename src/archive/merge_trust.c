@@ -148,6 +148,24 @@ bool bpk_merge_is_sure(const struct bpk_salvage *found)
 	return found->counted && found->doubt.size == 0 && !found->disordered;
 }
 
+uint64_t bpk_merge_told_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
+{
+	uint64_t size = BPK_UNKNOWN;
+
+	for (size_t c = 0; c < m->ncopies; c++) {
+		const struct bpk_salvage *found = &m->found[c];
+
+		if (found->index == NULL || strcmp(file->name, found->index) != 0 ||
+		    found->state == 0 || found->file_size == 0 || file->sizes[c] == BPK_UNKNOWN ||
+		    file->sizes[c] < found->file_size)
+			continue;
+		if (size != BPK_UNKNOWN && size != found->file_size)
+			return BPK_UNKNOWN;
+		size = found->file_size;
+	}
+	return size;
+}
+
 /* The offsets of a chunk in two copies of a file are those that one archive has, if the end of one
  * is missing, or bytes came or went before it. */
 static bool agree(const struct bpk_merge_file *file, size_t copy, const struct bpk_merge_print *x,

@@ -120,6 +120,29 @@ static int check_target(const struct merging *m, struct bpk_err *err)
 	return 0;
 }
 
+/* bpk_merge_ident_fn; arg is the job. */
+static int compare_copy(void *arg, const struct bpk_input *copy, enum bpk_merge_ident *verdict,
+			struct bpk_err *err)
+{
+	const struct bpk_salvage_job *job = arg;
+	struct bpk_shared shared = *job->shared;
+	struct bpk_input fresh = { .path = copy->path, .format = job->format };
+	struct bpk_err why = { 0 };
+	int rc;
+
+	*verdict = BPK_MERGE_NOT_RECORDED;
+	shared.as_stored = shared.audits = false;
+	shared.quiet = true;
+	rc = bpk_input_open(&fresh, copy->path, &shared, &why);
+	if (rc == 0 && bpk_input_leave_rest(&fresh, &why) == 0 && fresh.rest == 0 &&
+	    fresh.info->members <= 1 && bpk_ident_is_recorded(fresh.info)) {
+		rc = bpk_verify_fresh(&shared, &fresh, &why);
+		*verdict = rc == 0 ? BPK_MERGE_PROVEN : BPK_MERGE_REFUTED;
+	}
+	bpk_input_close(&fresh);
+	return rc == 0 ? 0 : bpk_err_pass(&why, err);
+}
+
 /* Permissions and time for the result: the first copy's, less those that another one lacks. */
 static void find_like(struct merging *m)
 {
@@ -139,7 +162,7 @@ static int open_all(struct merging *m, char *const *paths, size_t count, struct 
 		if (open_copy(m, paths[i], err) != 0)
 			return -1;
 	if (check_target(m, err) != 0 || find_format(m, err) != 0 ||
-	    bpk_merge_open(m->copies, count, job->format, &job->merge, err) != 0)
+	    bpk_merge_open(m->copies, count, job->format, compare_copy, job, &job->merge, err) != 0)
 		return -1;
 	find_like(m);
 	job->in = (struct bpk_input){ .path = paths[0], .format = job->format };
@@ -214,7 +237,7 @@ static bool has_digests(const struct bpk_info *info)
 }
 
 /* Turn to the place, which has become that of one copy. */
-static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
+static int start_again(struct bpk_salvage_job *job, bool alone, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 
@@ -223,8 +246,9 @@ static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (bpk_merge_place(job->merge, &job->in.place, err) != 0)
 		return -1;
 	job->in.path = job->in.place.path;
-	bpk_note(bpk_input_name(job->in.path),
-		 "gives more chunks than the copies together, and is taken alone");
+	if (alone)
+		bpk_note(bpk_input_name(job->in.path),
+			 "gives more chunks than the copies together, and is taken alone");
 	/* its reader proves the order of chunks, as far as it opens */
 	return bpk_side_verify(job->shared, &job->in, &why) == 0 || !bpk_err_is_of_machine(&why)
 		       ? 0
@@ -234,10 +258,10 @@ static int start_again(struct bpk_salvage_job *job, struct bpk_err *err)
 /* The union is not whole: save its chunks, or those of a copy that gives more by itself. */
 static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	bool changed;
+	bool changed, alone;
 
-	if (bpk_merge_fall_back(job->merge, &changed, err) != 0 ||
-	    (changed && start_again(job, err) != 0))
+	if (bpk_merge_fall_back(job->merge, &changed, &alone, err) != 0 ||
+	    (changed && start_again(job, alone, err) != 0))
 		return -1;
 	return bpk_salvage_run(job, applies, err);
 }

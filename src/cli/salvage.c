@@ -378,6 +378,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
+	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
+		return -1;
 	count_chunks(job);
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0 || settle_content(job, err) != 0)

@@ -110,6 +110,8 @@ int bpk_salvage_fetch(const struct bpk_place *place, const struct bpk_salvage *s
 
 	if (saved->special != BPK_SPECIAL_NONE)
 		return fetch_special(salvage, saved, packed, err);
+	if (saved->place != NULL)
+		place = saved->place;
 	if (!place->is_directory)
 		return fetch_from(place->source, saved, packed, err);
 	name = salvage->files[saved->file];

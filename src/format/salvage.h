@@ -22,6 +22,7 @@ struct bpk_saved {
 	uint32_t packed_size, raw_size; /* by its header */
 	unsigned typesize;              /* and this, of Blosc2's chunks */
 	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
+	const struct bpk_place *place;  /* of the copy that has it; NULL: it is the archive's */
 	bool intact;
 	bool unproven; /* its digest, which may be damaged, is another one: it unpacks alone */
 	/* It is intact if this byte of it is another one, as its digest says, or if the digest is
@@ -50,6 +51,9 @@ struct bpk_salvage {
 	 * another state. 0: they are lost, or have no digest. */
 	uint64_t state;
 	uint64_t file_size; /* of the file with the index, as its header says; 0: it does not */
+	/* The numbers count the chunks whose files are there; those of others may follow. */
+	bool is_least;
+	const char *index;  /* the name of that file in a directory, static; NULL: this is a file */
 	bool proven;        /* chunks were tested by digests, and not unpacked alone */
 	bool counted;       /* numbers and nchunks are certain; else the lost ones are estimated */
 	bool gapless;       /* each byte of the file from the first chunk on belongs to a chunk */

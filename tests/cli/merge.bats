@@ -660,3 +660,91 @@ tells_states() { # old new line
     truncate -s 30000 4.b2frame
     tells_states 3.b2frame 4.b2frame 'their headers show'
 }
+
+@test "a copy that its seal or its identity proves is taken alone, without checksums of chunks, too" {
+    data noise 60000 A
+    local kind proof copies
+    for kind in blp b2frame b2s blpd; do
+        for proof in --seal --identity; do
+            options=
+            [ $kind != blpd ] || options="-F chunked --superchunk-size 16K"
+            rm -rf 1.* 2.*
+            bpk pack -q -0 -t 1 -z 8K --checksum none $proof $options -o 1.$kind A
+            cp -R 1.$kind 2.$kind
+            case $kind in
+                blp | b2frame) hurt 2.$kind 20000 40 ;;
+                b2s) hurt 2.b2s/00000003.chunk 1000 40 ;;
+                blpd) hurt 2.blpd/data/__2__.bin 1000 40 ;;
+            esac
+            for copies in "1.$kind 2.$kind" "2.$kind 1.$kind"; do
+                rm -rf new.$kind
+                quietly bpk repair --merge -o new.$kind $copies
+                bpk cat new.$kind | same - A
+                diff -r -x .lock 1.$kind new.$kind
+            done
+        done
+    done
+}
+
+@test "bytes behind the index of sealed sparse frames cost neither chunks nor the seal" {
+    data noise 60000 A
+    local copies
+    bpk pack -q -0 -t 1 -z 8K --seal -o 0.b2s A
+    cp -R 0.b2s 1.b2s
+    cp -R 0.b2s 2.b2s
+    hurt 1.b2s/00000003.chunk 1000 40
+    hurt 2.b2s/00000004.chunk 1000 40
+    for behind in '1.b2s' '1.b2s 2.b2s'; do
+        for copy in $behind; do head -c 100 A >>"$copy/chunks.b2frame"; done
+        for copies in '1.b2s 2.b2s' '2.b2s 1.b2s'; do
+            rm -rf new.b2s
+            quietly bpk repair --merge -o new.b2s $copies
+            diff -r -x .lock 0.b2s new.b2s
+        done
+    done
+}
+
+@test "bytes came and went in all copies: chunks with certain numbers are united all the same" {
+    need_python
+    data noise 100000 A
+    local kind copies at
+    for kind in b2frame b2nd; do
+        options="-z 8K"
+        [ $kind != b2nd ] || options="--dtype <i8 --shape 12500 --chunk-shape 1000"
+        bpk pack -q $options -o 0.$kind A
+        # each has lost another chunk
+        at=$(($(offset_of 0.$kind 3) + 900))
+        { head -c $at 0.$kind && echo foreign && tail -c +$((at + 1)) 0.$kind; } >1.$kind
+        at=$(($(offset_of 0.$kind 8) + 900))
+        { head -c $at 0.$kind && tail -c +$((at + 12)) 0.$kind; } >2.$kind
+        at=$(($(offset_of 0.$kind 5) + 900))
+        { head -c $at 0.$kind && head -c 5000 A && tail -c +$((at + 1)) 0.$kind; } >3.$kind
+        hurt 2.$kind $(($(offset_of 0.$kind 1) + 900)) 4
+        for copies in "1.$kind 2.$kind" "2.$kind 1.$kind" "3.$kind 2.$kind 1.$kind"; do
+            rm -f new.$kind
+            ends 0 bpk repair --merge -o new.$kind $copies
+            ! grep -q 'is taken alone' "$err"
+            bpk cat new.$kind | same - A
+            quietly bpk verify new.$kind
+        done
+        # a chunk that all have lost
+        for k in 1 2; do hurt $k.$kind $(($(offset_of 0.$kind 0) + 900)) 4; done
+        ends 2 bpk repair --merge -f --fill zero -o new.$kind 1.$kind 2.$kind
+        says '1 of 13 chunks is lost; zeros stand for (them|it)$'
+        bpk cat new.$kind | tail -c +8193 | same - <(tail -c +8193 A)
+    done
+}
+
+@test "directories without their lists of chunks have at least the chunks of their files" {
+    data noise 100000 A
+    bpk pack -q -F chunked -z 8K --superchunk-size 32K -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    rm 1.blpd/data/__4__.bin 1.blpd/meta/sizes
+    rm 2.blpd/data/__2__.bin
+    for copies in '1.blpd 2.blpd' '2.blpd 1.blpd'; do
+        rm -rf new.blpd
+        ends 0 bpk repair --merge -o new.blpd $copies
+        bpk cat new.blpd | same - A
+    done
+}

@@ -362,6 +362,7 @@ static int set_sizes(struct search *s, uint64_t superchunk)
 	salvage->last_size =
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
 	salvage->counted = !s->unsure && file->nchunks > 0;
+	salvage->is_least = true;
 	return 0;
 }
 

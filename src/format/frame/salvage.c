@@ -184,8 +184,20 @@ static uint64_t first_of(const struct bpk_salvage *salvage)
 	return first == UINT64_MAX ? 0 : first;
 }
 
-/* Count the intact chunks behind a frame that was loaded, or else before the chunks that were
- * taken: those of a frame, whose header is lost, before the last one in the file. */
+/* The chunks of another frame end before this offset: where the header is, or without one the
+ * trailer of that frame, before the chunks that were taken. */
+static uint64_t end_of_others(const struct bpk_scan *scan, const struct bpk_frame_left *left,
+			      const struct bpk_salvage *salvage)
+{
+	const struct bpk_frame_run *other = &left->first_trailer;
+
+	if (left->payload <= scan->size)
+		return left->payload;
+	return other->end <= first_of(salvage) ? other->start : 0;
+}
+
+/* Count the intact chunks behind a frame that was loaded, or else of a frame before it: the last
+ * one in the file is that which was found. */
 static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left,
 			struct bpk_salvage *found, struct bpk_salvage *salvage, struct bpk_err *err)
 {
@@ -196,7 +208,7 @@ static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left
 		if (bpk_frame_find_chunks(scan, left->header.frame_size, found, err) != 0)
 			return -1;
 	} else {
-		end = first_of(salvage);
+		end = end_of_others(scan, left, salvage);
 	}
 	for (size_t i = 0; i < found->count && found->all[i].offset < end; i++)
 		others += found->all[i].intact;

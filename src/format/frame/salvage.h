@@ -34,7 +34,7 @@ struct bpk_frame_left {
 	 * file has lost its start. */
 	uint64_t payload;
 
-	struct bpk_frame_run trailer;
+	struct bpk_frame_run trailer, first_trailer; /* of several: the first one's place */
 	struct bpk_frame_layers layers;
 	bool bad_layers;                  /* the trailer does not match its digest */
 	struct bpk_frame_digests digests; /* of this state; checksum NULL: none */

@@ -246,6 +246,7 @@ int bpk_frame_salvage_sparse(const struct bpk_place *place, struct bpk_salvage *
 	if (left == NULL)
 		return -1;
 	left->sparse = true;
+	salvage->index = BPK_FRAME_SPARSE_INDEX;
 	rc = bpk_scan_begin(&s.scan, NULL, true, err);
 	if (rc == 0)
 		rc = salvage_parts(&s);

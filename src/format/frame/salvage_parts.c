@@ -217,6 +217,8 @@ static int find_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 		if (i < found->count)
 			at = bpk_max_u64(at, end + found->all[i].packed_size);
 	}
+	left->first_trailer =
+		places.all[places.count > MOST_TRAILERS ? places.count % MOST_TRAILERS : 0];
 	for (uint64_t i = 0; left->trailer.end == 0 && i < places.count && i < MOST_TRAILERS; i++)
 		if (take_trailer(scan, left, places.all[(places.count - 1 - i) % MOST_TRAILERS],
 				 err) != 0)

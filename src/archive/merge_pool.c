@@ -1,0 +1,140 @@
+/*
+ * Unites the chunks of damaged copies by their numbers, where these are certain. Where bytes came or
+ * went in several copies, no file of theirs has places for all chunks. Called by merge.c.
+ *
+ *     copy 0    0 | # | 2 | 3 |
+ *     copy 1    0 | 1 | # | 3 |      #: lost
+ *     pool      0 | 1 | 2 | 3 |
+ */
+#include "archive/merge_inner.h"
+
+#include <stdlib.h>
+
+/* True if each intact chunk of the copy is that of its number. */
+static bool has_numbers(const struct bpk_salvage *found)
+{
+	return found->counted && !found->estimated && !found->disordered &&
+	       (found->numbered || found->doubt.size == 0);
+}
+
+/* True if a copy with numbers may give chunks to this one: they are of one state, as far as is
+ * known, and its chunks are proven by digests where those of this one are. */
+static bool may_give(const struct bpk_salvage *copy, const struct bpk_salvage *found)
+{
+	bool same_state = copy->state == 0 || found->state == 0 || copy->state == found->state;
+	bool same_sizes = copy->uneven == found->uneven && copy->shaped == found->shaped &&
+			  (found->uneven || copy->chunk_size == found->chunk_size);
+
+	return has_numbers(copy) && same_state && same_sizes && copy->count > 0 &&
+	       copy->nchunks == found->nchunks && (copy->proven || !found->proven);
+}
+
+/* Move a chunk of a copy to the list. */
+static int take(const struct bpk_merge *m, size_t copy, const struct bpk_salvage *from,
+		const struct bpk_saved *saved, struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct bpk_saved taken = *saved;
+
+	taken.place = &m->copies[copy].place;
+	if (from->nfiles > 0 && saved->special == BPK_SPECIAL_NONE &&
+	    bpk_salvage_add_file(found, from->files[saved->file], &taken.file, err) != 0)
+		return -1;
+	return bpk_salvage_add(found, &taken, err);
+}
+
+static bool is_given(const struct bpk_saved *saved)
+{
+	return saved->intact && !saved->unproven && !saved->guessed;
+}
+
+/* Add the chunks of a copy to those of found that are lost. Both lists ascend by numbers. */
+static int add_copy(const struct bpk_merge *m, size_t copy, const struct bpk_salvage *from,
+		    struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct bpk_saved *old = found->all;
+	size_t count = found->count, i = 0;
+	int rc = 0;
+
+	found->all = NULL;
+	found->count = found->room = 0;
+	for (size_t k = 0; rc == 0 && (i < count || k < from->count);) {
+		const struct bpk_saved *own = i < count ? &old[i] : NULL;
+		const struct bpk_saved *other = k < from->count ? &from->all[k] : NULL;
+		bool is_own = own != NULL && (other == NULL || own->number <= other->number);
+		bool is_other = other != NULL && (own == NULL || other->number <= own->number);
+
+		if (is_other && is_given(other) && !(is_own && own->intact))
+			rc = take(m, copy, from, other, found, err);
+		else if (is_own)
+			rc = bpk_salvage_add(found, own, err);
+		i += is_own;
+		k += is_other;
+	}
+	free(old);
+	return rc;
+}
+
+/* The chunks that were found in a copy, which may have been dropped since. */
+static const struct bpk_salvage *found_in(const struct bpk_merge *m, size_t copy)
+{
+	return m->dropped[copy] ? &m->spare[copy] : &m->found[copy];
+}
+
+int bpk_merge_complete(const struct bpk_merge *m, struct bpk_salvage *found, struct bpk_err *err)
+{
+	const struct bpk_saved *last;
+
+	if (!found->counted || found->estimated || found->disordered || found->count == 0)
+		return 0;
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (may_give(found_in(m, c), found) &&
+		    add_copy(m, c, found_in(m, c), found, err) != 0)
+			return -1;
+	last = &found->all[found->count - 1];
+	if (!found->uneven && last->intact && last->number + 1 == found->nchunks)
+		found->last_size = last->raw_size;
+	return 0;
+}
+
+/* *count: the intact chunks that this copy has with those of all others. */
+static int count_pool(const struct bpk_merge *m, size_t copy, uint64_t *count, struct bpk_err *err)
+{
+	const struct bpk_salvage *from = &m->found[copy];
+	struct bpk_salvage pool = *from;
+	int rc = 0;
+
+	pool.files = NULL;
+	pool.nfiles = pool.files_room = 0;
+	pool.all = NULL;
+	pool.count = pool.room = 0;
+	pool.doubt = (struct bpk_buf){ 0 };
+	pool.parts = NULL;
+	pool.release = NULL;
+	for (size_t i = 0; rc == 0 && i < from->count; i++)
+		rc = bpk_salvage_add(&pool, &from->all[i], err);
+	if (rc == 0)
+		rc = bpk_merge_complete(m, &pool, err);
+	*count = bpk_salvage_intact(&pool);
+	bpk_salvage_clear(&pool);
+	return rc;
+}
+
+int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, struct bpk_err *err)
+{
+	*base = BPK_MERGE_UNION;
+	*count = 0;
+	for (size_t c = 0; c < m->ncopies; c++) {
+		uint64_t here;
+
+		if (m->dropped[c] || m->found[c].count == 0 || !has_numbers(&m->found[c]) ||
+		    (m->proven && !m->found[c].proven))
+			continue;
+		if (count_pool(m, c, &here, err) != 0)
+			return -1;
+		if (here > *count) {
+			*count = here;
+			*base = (int)c;
+		}
+	}
+	return 0;
+}
