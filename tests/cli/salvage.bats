@@ -575,3 +575,25 @@ wipe() { # FILE OFFSET COUNT
     quietly bpk repair --apply -f -o new.blp both.blp
     bpk cat new.blp | cmp - A
 }
+
+@test "bytes that came or went in one place of a Bloscpack file leave the numbers of its chunks certain" {
+    need_python
+    data noise 50000 A
+    bpk pack -q -0 -z 7000 -o g.blp A
+    local at
+    at=$("$BPK" info -vv --json g.blp | "$python" -c 'import json, sys; print(json.load(sys.stdin)["chunks"][3]["offset"])')
+    { head -c $((at + 900)) g.blp && echo foreign && tail -c +$((at + 901)) g.blp; } >came.blp
+    { head -c $((at + 900)) g.blp && tail -c +$((at + 990)) g.blp; } >went.blp
+    for file in came.blp went.blp; do
+        ends 2 bpk repair $file
+        says ': 1 of 8 chunks is lost; bpk repair --apply --fill zero -o OUT .* writes the others$'
+        grep -qx "$file: raw bytes 28000:50000 are intact" "$out"
+        ends 0 bpk repair --apply --from A -f -o new.blp $file
+        bpk cat new.blp | cmp - A
+    done
+    # another copy has the chunk
+    ends 0 bpk repair --merge -f -o new.blp came.blp went.blp g.blp
+    { head -c $((at + 15000)) g.blp && tail -c +$((at + 15090)) g.blp; } >other.blp
+    ends 0 bpk repair --merge -f -o new.blp went.blp other.blp
+    bpk cat new.blp | cmp - A
+}

@@ -455,6 +455,67 @@ static bool agrees(const struct bpk_bloscpack_header *header, const struct searc
 	       header->last_chunk_size <= header->chunk_size;
 }
 
+/* The entry of chunk number, of the n at offset table. */
+static int see_entry(struct search *s, uint64_t table, uint64_t number, uint64_t *entry,
+		     struct bpk_err *err)
+{
+	const uint8_t *bytes;
+
+	if (bpk_scan_see(&s->scan, table + number * BPK_BLOSCPACK_ENTRY_SIZE,
+			 BPK_BLOSCPACK_ENTRY_SIZE, &bytes, err) != 0)
+		return -1;
+	*entry = bpk_get_le64(bytes);
+	return 0;
+}
+
+/* *fills: an intact chunk, moved by shift bytes, fills the room between its entry and the next, or
+ * the end of the file. */
+static int fills_room(struct search *s, uint64_t table, uint64_t n, const struct bpk_saved *saved,
+		      uint64_t shift, bool *fills, struct bpk_err *err)
+{
+	uint64_t next = s->scan.size - shift;
+
+	if (saved->number + 1 < n && see_entry(s, table, saved->number + 1, &next, err) != 0)
+		return -1;
+	*fills = end_of(s, saved) == next + shift;
+	return 0;
+}
+
+/*
+ * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where the
+ * entries say, and those behind it are all as far from there as the last one, which ends the file.
+ */
+static int number_by_shift(struct search *s, uint64_t table, uint64_t n,
+			   struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	uint64_t entry, moved, shift = 0;
+	bool fills = end_of(s, last) == s->scan.size, is_lost = false;
+	size_t i = 0;
+
+	if (see_entry(s, table, n - 1, &entry, err) != 0)
+		return -1;
+	moved = last->offset - entry; /* wraps around if bytes went */
+	for (uint64_t number = 0; fills && number < n && i < salvage->count; number++) {
+		struct bpk_saved *saved = &salvage->all[i];
+
+		if (see_entry(s, table, number, &entry, err) != 0)
+			return -1;
+		is_lost = is_lost || shift == moved;
+		if (saved->offset == entry + moved && is_lost)
+			shift = moved;
+		is_lost = saved->offset != entry + shift;
+		if (is_lost)
+			continue;
+		saved->number = number;
+		if (fills_room(s, table, n, saved, shift, &fills, err) != 0)
+			return -1;
+		i++;
+	}
+	*is = fills && i == salvage->count;
+	return 0;
+}
+
 /* Number the chunks by the entries, which name their own end as the place of the first chunk,
  * *start, behind metadata of any size. */
 static int number_by_entries(struct search *s, const struct bpk_bloscpack_header *header,
@@ -467,7 +528,11 @@ static int number_by_entries(struct search *s, const struct bpk_bloscpack_header
 	if (table == BPK_UNKNOWN)
 		return 0;
 	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
-	return number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err);
+	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
+		return -1;
+	return salvage->counted ? 0
+				: number_by_shift(s, table, header->nchunks, salvage,
+						  &salvage->counted, err);
 }
 
 /* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
