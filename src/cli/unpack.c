@@ -44,8 +44,9 @@ static const struct bpk_opt opt_fill = {
 	.metavar = "HOW",
 	.help = "unpack all intact chunks; damaged ones become zero, nan, or are left out: skip",
 	.more = "nan needs an archive that records an array of floating-point numbers. The archive "
-		"is read twice. A line reports each range of raw bytes that is lost, and the "
-		"status is 2. What a parity file can restore is not filled: the status is 3.",
+		"is read twice. A line reports each range of raw bytes that is lost, and "
+		"damage outside of chunks, and the status is 2. What a parity file can restore is "
+		"not filled: the status is 3.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -113,7 +114,6 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
-	bool is_damaged = false;
 	int rc;
 
 	flow.plan = bpk_plan_all(transfer->in->info);
@@ -124,18 +124,16 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0)
 		return -1;
 	if (args->fill != BPK_FILL_NONE)
-		rc = bpk_fill_run(transfer, args->fill, &flow, &is_damaged, err);
+		rc = bpk_fill_run(transfer, args->fill, &flow, err);
 	else
 		rc = bpk_transfer_run(transfer, &flow, err);
+	if (rc == 0 && args->fill == BPK_FILL_NONE)
+		rc = bpk_transfer_check_bound(transfer, err);
+	if (rc == 0)
+		rc = bpk_unpack_npy_check(transfer, head, err);
+	if (rc == 0 && args->fill == BPK_FILL_NONE)
+		rc = bpk_input_account(transfer->in, err);
 	if (rc != 0)
-		return -1;
-	if (is_damaged)
-		return bpk_unpack_npy_check(transfer, head, err) != 0
-			       ? -1
-			       : bpk_transfer_finish_writer(transfer, err);
-	if (bpk_transfer_check_bound(transfer, err) != 0 ||
-	    bpk_unpack_npy_check(transfer, head, err) != 0 ||
-	    bpk_input_account(transfer->in, err) != 0)
 		return -1;
 	return bpk_transfer_finish_writer(transfer, err);
 }

@@ -231,6 +231,25 @@ static int end_early(struct detour *detour, const struct bpk_damage *damage, uin
 	return pass_lost(detour, end_of(detour), damage->stop.text, err);
 }
 
+/* Account for the bytes outside of chunks: damage there costs none of the content. Fails if parity
+ * restores it, unless that was asked for the chunks. */
+static int account(const struct bpk_transfer *transfer, bool is_damaged, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = transfer->shared;
+	struct bpk_input *in = transfer->in;
+	struct bpk_heal_verdict verdict;
+	struct bpk_err why = { 0 };
+	int rc =
+		is_damaged ? bpk_input_account_part(in, shared, &why) : bpk_input_account(in, &why);
+
+	if (rc != 0 && !is_damaged)
+		rc = bpk_heal_judge(shared, in, rc, &verdict, &why);
+	if (rc == 0 || why.kind != BPK_CORRUPT)
+		return rc == 0 ? 0 : bpk_fail_as(err, &why);
+	bpk_report(NULL, &why);
+	return 0;
+}
+
 static void report_all(const struct detour *detour)
 {
 	static const char *const how[] = {
@@ -259,25 +278,36 @@ static int unpack_around(struct detour *detour, const struct bpk_damage *damage,
 	    (early && end_early(detour, damage, intact, err) != 0))
 		return -1;
 	detour->transfer->result = detour->sum;
+	if (account(detour->transfer, true, err) != 0)
+		return -1;
 	report_all(detour);
 	return 0;
 }
 
+static int unpack_all(struct bpk_transfer *transfer, struct bpk_flow *flow, struct bpk_err *err)
+{
+	if (bpk_transfer_run(transfer, flow, err) != 0 ||
+	    bpk_transfer_check_bound(transfer, err) != 0)
+		return -1;
+	return account(transfer, false, err);
+}
+
 int bpk_fill_run(struct bpk_transfer *transfer, enum bpk_fill how, struct bpk_flow *flow,
-		 bool *is_damaged, struct bpk_err *err)
+		 struct bpk_err *err)
 {
 	struct detour detour = { .transfer = transfer, .flow = flow, .how = how };
 	struct bpk_damage damage;
+	bool is_damaged;
 	int rc;
 
 	make_pattern(transfer->in, how, &detour.pattern);
 	bpk_damage_init(&damage);
 	rc = find_damage(&detour, &damage, err);
-	*is_damaged = damage.count > 0 || damage.stop.kind != BPK_OK;
+	is_damaged = damage.count > 0 || damage.stop.kind != BPK_OK;
 	detour.raw_size = bpk_plan_all(transfer->in->info).raw_size;
 	if (rc == 0)
-		rc = *is_damaged ? unpack_around(&detour, &damage, err)
-				 : bpk_transfer_run(transfer, flow, err);
+		rc = is_damaged ? unpack_around(&detour, &damage, err)
+				: unpack_all(transfer, flow, err);
 	bpk_damage_clear(&damage);
 	return rc;
 }

@@ -12,12 +12,12 @@ int bpk_fill_check(const struct bpk_input *in, enum bpk_fill how, struct bpk_err
 
 /*
  * Run flow, which unpacks all of the input into the transfer's writer. That writer puts its bytes
- * in order; the input can be read twice. It is read once to find the damage; if there is none, the
- * second run is that of bpk_transfer_run. Else *is_damaged: every lost range is reported, with the
- * status of damage, and the result holds the intact chunks and the bytes that stand for the others.
- * Fails with BPK_REPAIRABLE, without a result, if a parity file restores all of the damage.
+ * in order; the input can be read twice. It is read once to find the damage. Every lost range, and
+ * damage outside of chunks, is reported, with the status of damage, and the result holds the intact
+ * chunks and the bytes that stand for the others. Fails with BPK_REPAIRABLE, without a result, if a
+ * parity file restores all of the damage.
  */
 int bpk_fill_run(struct bpk_transfer *transfer, enum bpk_fill how, struct bpk_flow *flow,
-		 bool *is_damaged, struct bpk_err *err);
+		 struct bpk_err *err);
 
 #endif

@@ -126,3 +126,32 @@ END
     done
     refuses 64 '--fill needs a FILE' bpk unpack --fill zero -o B -
 }
+
+@test "damage outside of chunks is told and costs no byte" {
+    local format
+    data noise 100000 A
+    for format in blp b2frame; do
+        bpk pack -q -z 16K --seal -o good.$format A
+        bpk pack -q -z 16K -o plain.$format A
+        # bytes behind the end
+        cp plain.$format x.$format
+        printf 'foreign bytes' >>x.$format
+        ends 2 bpk unpack -f --fill zero -o B x.$format
+        says 'x.b.*: 13 bytes from offset [0-9]+ on, after the end of the archive, belong to no archive$'
+        [ "$(wc -l <"$err")" -eq 1 ]
+        same A B
+        # and a chunk
+        printf 'hurt' | dd of=x.$format bs=1 seek=40000 conv=notrunc status=none
+        ends 2 bpk unpack -f --fill zero -o B x.$format
+        says 'raw bytes 32768:49152 are lost: '
+        says 'after the end of the archive, belong to no archive$'
+        says '16384 raw bytes are lost and became zeros, 83616 are intact$'
+    done
+    # a seal that is damaged
+    cp -r good.b2frame x.b2frame
+    format=$(grep -abo bpk_seal good.b2frame | tail -n 1)
+    printf 'hurt' | dd of=x.b2frame bs=1 seek=$((${format%%:*} - 1 + 40)) conv=notrunc status=none
+    ends 2 bpk verify x.b2frame
+    ends 2 bpk unpack -f --fill zero -o B x.b2frame
+    same A B
+}
