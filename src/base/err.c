@@ -41,6 +41,7 @@ static void fill(struct bpk_err *err, enum bpk_kind kind, const char *reason, co
 	if (reason != NULL && (size_t)length < sizeof line)
 		snprintf(line + length, sizeof line - (size_t)length, ": %s", reason);
 	err->kind = kind;
+	err->advises = false;
 	copy_printable(err->text, sizeof err->text, line);
 }
 
@@ -121,6 +122,7 @@ void bpk_err_name_file(struct bpk_err *err, const char *path)
 
 	bpk_shell_word(path, word);
 	while (at != NULL && (at = strstr(at, name)) != NULL) {
+		err->advises = true;
 		memcpy(rest, at + sizeof name - 1, strlen(at) - sizeof name + 2);
 		/* a line that has no room for all is cut */
 		if (snprintf(at, (size_t)(err->text + BPK_ERR_TEXT - at), " %s%s", word, rest) < 0)
@@ -133,6 +135,7 @@ int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 {
 	char line[BPK_ERR_TEXT];
 	char rest[BPK_ERR_TEXT];
+	bool advises = err != NULL && err->advises;
 	va_list args;
 
 	if (err == NULL)
@@ -141,6 +144,7 @@ int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 	va_start(args, format);
 	fill(err, err->kind, NULL, format, args);
 	va_end(args);
+	err->advises = advises;
 	memcpy(line, err->text, sizeof line);
 	/* a subject that fills the whole line leaves no room for the fact: the cut is harmless */
 	if (snprintf(err->text, sizeof err->text, "%s: %s", line, rest) < 0)

@@ -30,6 +30,7 @@ enum { BPK_ERR_TEXT = 1024 };
 /* Caller storage, valid when zeroed. One thread's own. */
 struct bpk_err {
 	enum bpk_kind kind;
+	bool advises;            /* the line names a command as the next step */
 	char text[BPK_ERR_TEXT]; /* lower case, no full stop, no newline; truncated to fit */
 };
 
@@ -67,7 +68,7 @@ int bpk_err_pass_memory(const struct bpk_err *why, struct bpk_err *err);
 int bpk_err_settle(int rc, const struct bpk_err *why, bool *passed, struct bpk_err *err);
 
 /* Put the name of a file, as a word for a shell, in the place of FILE in commands that the line
- * advises: rooms that know no names write them so. No effect when err is NULL. */
+ * advises, and set advises: rooms that know no names write them so. No effect when err is NULL. */
 void bpk_err_name_file(struct bpk_err *err, const char *path);
 
 /* Put "SUBJECT: " before the line in err; no effect when err is NULL. Returns -1. */

@@ -227,10 +227,10 @@ static bool append_open(const struct bpk_append_args *args, const struct bpk_app
 
 	if (open_archive(edited, args, job->path, &err) != 0 ||
 	    is_joining(&edited->archive, args, job->names, job->count, &joining, &err) != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(job->path, &err);
 	else if (joining ? join(&edited->archive, args, job->names, job->count, &joined, &err) != 0
 			 : append(&edited->archive, args, job->names, job->count, &done, &err) != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(job->path, &err);
 	else if (joining)
 		tell_joined(edited, args, &joined, bpk_clock() - started);
 	else

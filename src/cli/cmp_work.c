@@ -87,20 +87,6 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 	return settle(cmp, err);
 }
 
-/* The line begins with the name of the input that is damaged. */
-static void advise(const struct bpk_cmp *cmp, struct bpk_err *err)
-{
-	for (size_t i = 0; i < 2; i++) {
-		const char *name = bpk_input_name(cmp->in[i].path);
-		size_t size = strlen(name);
-
-		if (strncmp(err->text, name, size) != 0 || err->text[size] != ':')
-			continue;
-		bpk_side_advise(&cmp->in[i], err);
-		return;
-	}
-}
-
 int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 {
 	struct bpk_cmp cmp = { .args = args,
@@ -117,7 +103,8 @@ int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
 	cmp.in[1].path = b;
 	bpk_cmp_show(&cmp, &err);
 	if (err.kind != BPK_OK) {
-		advise(&cmp, &err);
+		bpk_side_advise(&cmp.in[0], &err);
+		bpk_side_advise(&cmp.in[1], &err);
 		bpk_report(NULL, &err);
 	}
 	bpk_record_settle(&args->shared, a);

@@ -192,6 +192,12 @@ void bpk_edited_close(struct bpk_edited *edited)
 		bpk_renewal_end(&edited->renewal, &edited->args->shared);
 }
 
+void bpk_edited_report(const char *path, struct bpk_err *err)
+{
+	bpk_side_advise_path(path, err);
+	bpk_report(NULL, err);
+}
+
 /* ---- reports of the change ---- */
 
 void bpk_edited_tell_shape(const struct bpk_edited *edited)

@@ -38,6 +38,9 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
  * fails; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);
 
+/* Report that the archive at path was not changed; of damage with the next step. */
+void bpk_edited_report(const char *path, struct bpk_err *err);
+
 /* How the change was committed, for -v: "in place", "in the store", "rewritten, as --copy asks",
  * "rewritten without its holes" in a format that has them, or no_room if there was none. */
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room);

@@ -253,21 +253,18 @@ static bool has_more(const struct bpk_side *side, const char *path)
 	       (uint64_t)now.st_size > bpk_parity_size(side->parity);
 }
 
-/* Compare the archive at path with its parity, damaged as damage says, and see that all of it can
- * be restored. */
+/* Compare the archive at path with its parity, damaged as damage says. Fails if not all of it can
+ * be restored; *too_weak: since too much is damaged. */
 static int compare(const struct bpk_shared *shared, struct bpk_side *side, const char *path,
-		   const struct bpk_err *damage, struct bpk_err *err)
+		   const struct bpk_err *damage, bool *too_weak, struct bpk_err *err)
 {
-	struct bpk_err lost = { 0 };
-
 	if (bpk_side_compare(side, path, err) != 0)
 		return -1;
-	if (side->scan.lost > 0 && bpk_heal_fail_lost(shared, side, path, damage->text, &lost) != 0)
-		return bpk_fail(
-			err, lost.kind, "%s%s", lost.text,
-			lost.kind != BPK_CORRUPT
-				? ""
-				: "; --fill zero or skip writes the chunks that are intact");
+	if (side->scan.lost > 0) {
+		bpk_heal_fail_lost(shared, side, path, damage->text, err);
+		*too_weak = err->kind == BPK_CORRUPT;
+		return -1;
+	}
 	if (bpk_side_has_damage(side) || has_more(side, path))
 		return 0;
 	*err = *damage; /* older than the parity */
@@ -314,8 +311,9 @@ static void tell_state(const struct bpk_shared *shared, const struct bpk_side *s
 		bpk_note(shared->output, "has all of %s, whose parity is of another time", path);
 }
 
-/* in is damaged, as err says. */
-static int apply(const struct bpk_shared *shared, const struct bpk_input *in, struct bpk_err *err)
+/* in is damaged, as err says. *too_weak: its parity does not suffice. */
+static int apply(const struct bpk_shared *shared, const struct bpk_input *in, bool *too_weak,
+		 struct bpk_err *err)
 {
 	struct bpk_err damage = *err;
 	struct bpk_healed healed = { 0 };
@@ -329,7 +327,7 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 		rc = -1;
 	}
 	if (rc == 0)
-		rc = compare(shared, &side, path, &damage, err);
+		rc = compare(shared, &side, path, &damage, too_weak, err);
 	if (rc == 0) {
 		is_alone = bpk_heal_is_damage_alone(&side, in);
 		is_earlier = bpk_heal_is_earlier(&side, path);
@@ -362,14 +360,14 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, st
 }
 
 /* No checksum of the input failed. */
-static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in,
+static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in, bool *too_weak,
 			   struct bpk_err *err)
 {
 	struct bpk_heal_verdict verdict;
 
 	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
 	if (verdict.heals || verdict.later)
-		return apply(shared, in, err);
+		return apply(shared, in, too_weak, err);
 	if (err->kind == BPK_CORRUPT)
 		return -1;
 	*err = (struct bpk_err){ 0 }; /* stale parity */
@@ -377,29 +375,30 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 	return 0;
 }
 
-void bpk_heal_into(const struct bpk_args *args, const char *path)
+bool bpk_heal_into(const struct bpk_args *args, const char *path, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
-	struct bpk_err err = { 0 };
 	struct bpk_input in;
-	int rc = bpk_input_find(&in, path, shared, &err);
+	bool too_weak = false;
+	int rc = bpk_input_find(&in, path, shared, err);
 
 	bpk_signals_start();
 	if (rc == 0 && (in.place.is_member || bpk_path_is_url(path) || strcmp(path, "-") == 0)) {
-		bpk_fail(&err, BPK_FAILED, "is no file of its own, as parity needs it");
-		rc = bpk_input_subject(&in, &err);
+		bpk_fail(err, BPK_FAILED, "is no file of its own, as parity needs it");
+		rc = bpk_input_subject(&in, err);
 	} else if (rc == 0 && bpk_place_pending(&in.place)) {
-		bpk_fail(&err, BPK_REPAIRABLE,
+		bpk_fail(err, BPK_REPAIRABLE,
 			 "a change was interrupted and is pending; bpk repair --in-place FILE "
 			 "settles it");
-		rc = bpk_input_subject(&in, &err);
-	} else if (rc == 0 && (bpk_side_verify(shared, &in, &err) != 0 ||
-			       bpk_verify_recorded(shared, &in, false, &err) != 0)) {
-		rc = apply(shared, &in, &err);
+		rc = bpk_input_subject(&in, err);
+	} else if (rc == 0 && (bpk_side_verify(shared, &in, err) != 0 ||
+			       bpk_verify_recorded(shared, &in, false, err) != 0)) {
+		rc = apply(shared, &in, &too_weak, err);
 	} else if (rc == 0) {
-		rc = apply_unwritten(shared, &in, &err);
+		rc = apply_unwritten(shared, &in, &too_weak, err);
 	}
-	if (rc != 0)
-		bpk_report(NULL, &err);
+	if (rc != 0 && !too_weak)
+		bpk_report(NULL, err);
 	bpk_input_close(&in);
+	return !too_weak;
 }

@@ -62,8 +62,9 @@ void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 		   const struct bpk_healed *healed);
 
 /* Write the file at path to the --output as it was when its parity file was written, and verify
- * that; nothing if it needs no repair, or if a part of it is lost. Reports failures. */
-void bpk_heal_into(const struct bpk_args *args, const char *path);
+ * that; nothing if it needs no repair. Reports failures. False: its parity does not suffice, as err
+ * says, nothing is written, and intact chunks may be saved. */
+bool bpk_heal_into(const struct bpk_args *args, const char *path, struct bpk_err *err);
 
 /* Say, unless the user wants quiet, that path needs no repair, and that so nothing was written. */
 void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path);

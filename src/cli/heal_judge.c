@@ -67,11 +67,14 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 				"%s; it is an older state than that of its parity: bpk repair "
 				"--apply -o OUT %s writes the later one",
 				plain.text, word);
-	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in))
-		return bpk_fail(err, BPK_CORRUPT,
-				"%s; it was changed since its parity was made: bpk repair --apply "
-				"-o OUT %s writes the state of then, without these changes",
-				plain.text, word);
+	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in)) {
+		bpk_fail(err, BPK_CORRUPT,
+			 "%s; it was changed since its parity was made: bpk repair --apply -o OUT "
+			 "%s writes the state of then, without these changes",
+			 plain.text, word);
+		err->advises = true;
+		return -1;
+	}
 	if (!verdict->heals)
 		return bpk_fail(err, BPK_REPAIRABLE,
 				"%s; parity of another time restores all of it: bpk repair --apply "

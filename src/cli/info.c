@@ -449,8 +449,10 @@ static void info_one(void *arg, const char *path)
 		rc = bpk_input_check_end(&in, &err);
 	if (rc == 0)
 		rc = bpk_input_unchanged(&in, &err);
-	else
+	else {
 		bpk_input_judge(&in, &err);
+		bpk_side_advise(&in, &err);
+	}
 	if (in.info != NULL && (rc == 0 || in.format != &bpk_format_raw)) {
 		survey->files++;
 		survey->chunks = add(survey->chunks, in.info->chunks.count);

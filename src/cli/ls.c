@@ -7,6 +7,7 @@
 #include "cli/describe.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/side.h"
 #include "cli/text.h"
 
 static const struct bpk_opt opt_long = {
@@ -174,8 +175,10 @@ static void ls_one(void *arg, const char *path)
 		rc = list_input(listing, &in, &err);
 	if (rc == 0)
 		rc = bpk_input_unchanged(&in, &err);
-	else
+	else {
 		bpk_input_judge(&in, &err);
+		bpk_side_advise(&in, &err);
+	}
 	if (rc != 0)
 		bpk_report(NULL, &err);
 	bpk_record_settle(&listing->args->shared, path);

@@ -299,7 +299,7 @@ static void run_meta(void *arg, char **operands, size_t count)
 	rc = word->change == NULL ? get(args, operands + 1, count - 1, &err)
 				  : change_archive(args, word, operands + 1, count - 1, &err);
 	if (rc != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(operands[1], &err);
 	bpk_record_settle(&args->common.shared, operands[1]);
 }
 

@@ -41,8 +41,10 @@ static void run_parity(void *arg, char **operands, size_t count)
 		return;
 	}
 	if (bpk_input_find(&in, operands[0], &args->shared, &err) != 0 ||
-	    bpk_protect(&args->shared, &in, share, args->shared.force, &err) != 0)
+	    bpk_protect(&args->shared, &in, share, args->shared.force, &err) != 0) {
+		bpk_side_advise(&in, &err);
 		bpk_report(NULL, &err);
+	}
 	bpk_input_close(&in);
 }
 

@@ -85,10 +85,12 @@ static int refuse_unprotected(const struct bpk_input *in, const char *name, cons
 	if (old->why.kind != BPK_CORRUPT || in->info->seal.sealed ||
 	    in->info->chunks.checksum->size > 0)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT,
-			"%s: %s, and no checksum tells whether the archive is damaged; "
-			"bpk parity --force %s keeps its bytes as they are",
-			name, old->why.text, bpk_shell_word(in->path, word));
+	bpk_fail(err, BPK_CORRUPT,
+		 "%s: %s, and no checksum tells whether the archive is damaged; "
+		 "bpk parity --force %s keeps its bytes as they are",
+		 name, old->why.text, bpk_shell_word(in->path, word));
+	err->advises = true;
+	return -1;
 }
 
 static int write_side(const struct bpk_shared *shared, struct bpk_input *in, unsigned share,
@@ -125,8 +127,10 @@ static int refuse_damaged(const struct bpk_shared *shared, const struct bpk_inpu
 	if (rc == 0 || (err->kind != BPK_REPAIRABLE && err->kind != BPK_CORRUPT))
 		return rc;
 	why = *err;
-	return bpk_fail(err, why.kind, "%s; bpk parity --force %s keeps the bytes as they are",
-			why.text, bpk_shell_word(in->path, word));
+	bpk_fail(err, why.kind, "%s; bpk parity --force %s keeps the bytes as they are", why.text,
+		 bpk_shell_word(in->path, word));
+	err->advises = true;
+	return -1;
 }
 
 int bpk_protect(const struct bpk_shared *shared, struct bpk_input *in, unsigned share, bool trusts,

@@ -312,9 +312,31 @@ static bool refuses_url(const struct repair_args *args, const char *path)
 	return true;
 }
 
+static struct bpk_salvage_how salvage_of(const struct repair_args *args)
+{
+	return (struct bpk_salvage_how){
+		.fill = args->fill,
+		.from = args->from,
+		.applies = args->apply,
+		.guesses = args->guess,
+	};
+}
+
+/* Parity does not suffice, as err says: save the intact chunks. */
+static void save_without_parity(const struct repair_args *args, const char *path,
+				struct bpk_err *err)
+{
+	struct bpk_salvage_how how = salvage_of(args);
+
+	how.without_parity = true;
+	if (!bpk_salvage_file(&args->common, path, &how))
+		bpk_report(NULL, err);
+}
+
 static void repair_file(const struct repair_args *args, const char *path)
 {
 	const struct bpk_shared *shared = &args->common.shared;
+	const struct bpk_salvage_how how = salvage_of(args);
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
 	int rc;
@@ -322,11 +344,11 @@ static void repair_file(const struct repair_args *args, const char *path)
 	if (refuses_url(args, path))
 		return;
 	if (!args->repack && !args->finish && !args->common.change.reseal &&
-	    recovery_of(args) == BPK_RECOVER_LOOK &&
-	    bpk_salvage_file(&args->common, path, args->fill, args->from, args->apply, args->guess))
+	    recovery_of(args) == BPK_RECOVER_LOOK && bpk_salvage_file(&args->common, path, &how))
 		return;
 	if (args->apply) {
-		bpk_heal_into(&args->common, path);
+		if (!bpk_heal_into(&args->common, path, &err))
+			save_without_parity(args, path, &err);
 		return;
 	}
 	if (args->common.change.reseal)
@@ -344,7 +366,7 @@ static void repair_file(const struct repair_args *args, const char *path)
 		rc = shared->output != NULL ? repack_to_output(args, &in, &err)
 					    : repack(args, &in, &err);
 	if (rc != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(path, &err);
 	bpk_input_close(&in);
 }
 

@@ -64,5 +64,5 @@ void bpk_reseal(const struct bpk_args *args, const char *path)
 	if (rc == 0)
 		tell(args, path, resealed);
 	else
-		bpk_report(NULL, &err);
+		bpk_edited_report(path, &err);
 }

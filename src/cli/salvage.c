@@ -517,12 +517,13 @@ static int find_side(const char *path, bool *has, struct bpk_err *err)
 	return bpk_err_pass_memory(&why, err);
 }
 
-/* *opened: it was opened, and its chunks can be searched for. Fails if the machine does. */
-static int open_job(struct bpk_salvage_job *job, const char *path, bool applies, bool *opened,
+/* *opened: it was opened, and its chunks can be searched for. may_heal: not if parity restores all
+ * of it. Fails if the machine does. */
+static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal, bool *opened,
 		    struct bpk_err *err)
 {
 	bool heals =
-		applies && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
+		may_heal && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
 	struct bpk_err why = { 0 };
 	bool has = false;
 	int rc;
@@ -567,25 +568,26 @@ static int check_guesses(const struct bpk_salvage_job *job, const char *path, st
 	return bpk_err_subject(err, "%s", path);
 }
 
-bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
-		      const char *from, bool applies, bool guesses)
+bool bpk_salvage_file(const struct bpk_args *args, const char *path,
+		      const struct bpk_salvage_how *how)
 {
 	struct bpk_salvage_job job = {
 		.shared = &args->shared,
-		.fill = fill,
-		.from = from,
-		.found = { .guesses = guesses },
+		.fill = how->fill,
+		.from = how->from,
+		.found = { .guesses = how->guesses },
 	};
+	bool applies = how->applies;
 	struct bpk_err damage = { 0 }, err = { 0 };
 	enum need need = UNREAD;
 	bool opened, failed;
 
-	failed = open_job(&job, path, applies, &opened, &damage) != 0 ||
+	failed = open_job(&job, path, applies && !how->without_parity, &opened, &damage) != 0 ||
 		 (opened && check_guesses(&job, path, &damage) != 0);
 	if (opened && !failed)
 		need = need_of(job.shared, &job.in, applies, &damage);
 	/* raw data stand for intact chunks that a recorded identity refutes */
-	if (need == WHOLE && applies && from != NULL && !has_rest(&job.in) &&
+	if (need == WHOLE && applies && job.from != NULL && !has_rest(&job.in) &&
 	    bpk_verify_recorded(job.shared, &job.in, false, &damage) != 0)
 		need = damage.kind == BPK_CORRUPT ? DAMAGED : UNREAD;
 	/* the next steps would pass a file that could not be read */

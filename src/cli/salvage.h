@@ -7,6 +7,14 @@
 
 #include "cli/edit.h"
 
+/* The options of repair. */
+struct bpk_salvage_how {
+	enum bpk_fill fill;
+	const char *from; /* path of raw data, or NULL */
+	bool applies, guesses;
+	bool without_parity; /* its parity file does not suffice */
+};
+
 /*
  * False, and nothing is done, unless the archive at path is one whose chunks can be searched for,
  * and needs that: it cannot be opened, or is damaged, which is tested by reading all of it. Without
@@ -14,11 +22,10 @@
  * is done if fill and from are not given, and it has a parity file that may restore it.
  * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
  * as a new archive to --output, with fill in place of others (but not if parity restores them), or
- * chunks packed from the raw data at path from, if that is not NULL. With guesses, chunks with one
- * damaged byte count as intact, and the status is that of damage. Reports failures, and lost chunks
- * with that status, too.
+ * chunks packed from the raw data of from. With guesses, chunks with one damaged byte count as
+ * intact, and the status is that of damage. Reports failures, and lost chunks with that status, too.
  */
-bool bpk_salvage_file(const struct bpk_args *args, const char *path, enum bpk_fill fill,
-		      const char *from, bool applies, bool guesses);
+bool bpk_salvage_file(const struct bpk_args *args, const char *path,
+		      const struct bpk_salvage_how *how);
 
 #endif

@@ -152,17 +152,10 @@ static int write_file(const struct seal_args *args, const char *name,
 
 static int test_all(const struct seal_args *args, struct bpk_input *in, struct bpk_err *err)
 {
-	struct bpk_err plain;
-	char word[BPK_WORD_TEXT];
-
 	if (bpk_side_test(&args->shared, in, err) == 0)
 		return 0;
-	plain = *err;
-	return plain.kind != BPK_CORRUPT
-		       ? -1
-		       : bpk_fail(err, plain.kind,
-				  "%s; bpk verify %s shows all damage and the next step",
-				  plain.text, bpk_shell_word(in->path, word));
+	bpk_side_advise(in, err);
+	return -1;
 }
 
 /* A signature of a damaged archive would be a false promise: all of it is tested first. */
@@ -306,8 +299,10 @@ static void seal_one(void *arg, const char *path)
 	else
 		name = bpk_side_beside(path, BPK_SIGNATURE_SUFFIX, &err);
 	if (name == NULL || open_sealed(args, path, &in, &err) != 0 ||
-	    (args->sign != NULL ? sign : check)(args, &in, name, &err) != 0)
+	    (args->sign != NULL ? sign : check)(args, &in, name, &err) != 0) {
+		bpk_side_advise_path(path, &err);
 		bpk_report(NULL, &err);
+	}
 	bpk_input_close(&in);
 	free(name);
 }

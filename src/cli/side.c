@@ -267,15 +267,44 @@ int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct b
 	return look(path, true, state, err);
 }
 
-void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
+static bool is_empty(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
+}
+
+/* True if the line begins with the name of the file. */
+static bool is_about(const struct bpk_err *err, const char *path)
+{
+	const char *name = bpk_input_name(path);
+	size_t size = strlen(name);
+
+	return strncmp(err->text, name, size) == 0 && err->text[size] == ':';
+}
+
+void bpk_side_advise_path(const char *path, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
+	bool has;
 
-	if (err->kind == BPK_CORRUPT && in->path != NULL && bpk_side_has(in->path))
-		bpk_fail(err, plain.kind,
-			 "%s; bpk verify %s shows whether its parity file restores it", plain.text,
-			 bpk_shell_word(in->path, word));
+	if (err->kind != BPK_CORRUPT || err->advises || path == NULL || strcmp(path, "-") == 0 ||
+	    !is_about(err, path))
+		return;
+	has = bpk_side_has(path);
+	if (!has && is_empty(path))
+		return;
+	bpk_fail(err, plain.kind, "%s; bpk verify %s shows %s", plain.text,
+		 bpk_shell_word(path, word),
+		 has ? "whether its parity file restores it" : "all damage and the next step");
+	err->advises = true;
+}
+
+void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->format != &bpk_format_raw)
+		bpk_side_advise_path(in->path, err);
 }
 
 /* Repair reads an empty file or directory in its place as an archive that has lost all. */

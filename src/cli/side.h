@@ -87,7 +87,9 @@ int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct b
 /* Add it to the record as parity: null, "current", "stale" or "damaged". */
 void bpk_side_record(enum bpk_side_state state);
 
-/* If err is damage of an archive that has a parity file, name the command that compares them. */
+/* If err is damage of the archive at path, and names no command as the next step: name the one that
+ * shows all damage, or compares it with its parity file. The second call is for an input. */
+void bpk_side_advise_path(const char *path, struct bpk_err *err);
 void bpk_side_advise(const struct bpk_input *in, struct bpk_err *err);
 
 /* If err is that the archive at path is gone, and its parity file is there, name the next step. */

@@ -139,7 +139,7 @@ static void truncate_file(const struct truncate_args *args, char **operands, siz
 	}
 	if (bpk_edited_open(&edited, &args->common, operands[0], false, &err) != 0 ||
 	    truncate_opened(&edited, args, &err) != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(operands[0], &err);
 	bpk_edited_close(&edited);
 }
 

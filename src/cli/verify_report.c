@@ -200,7 +200,7 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
 	saves = found->intact && in->info->chunks.checksum->size > 0;
-	*use = saves ? "saves all data" : "shows which data are left";
+	*use = saves ? "saves the intact chunks" : "shows which data are left";
 	return saves ? "bpk repair --apply -o OUT" : "bpk repair";
 }
 
@@ -211,8 +211,8 @@ void bpk_verify_add_advice(const struct bpk_verify_args *args, const struct bpk_
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 
-	if (advice == NULL || err->kind != BPK_CORRUPT || args->shared.tally->advised ||
-	    args->shared.quiet || bpk_share_is_asked())
+	if (advice == NULL || err->kind != BPK_CORRUPT || err->advises ||
+	    args->shared.tally->advised || args->shared.quiet || bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
 	bpk_fail(err, plain.kind, "%s; %s %s %s", plain.text, advice,

@@ -279,18 +279,6 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 
 /* ---- one input ---- */
 
-/* Of an archive that is sealed, or should be, intact chunks in another order are no lost data. */
-static bool is_about_seal(const struct bpk_verify_args *args, const struct bpk_input *in)
-{
-	return in->info->seal.sealed || expects_seal(args);
-}
-
-/* So is a content that is not that of its identity, and parity that is missing. */
-static bool is_about_identity(const struct bpk_verify_args *args, const struct bpk_input *in)
-{
-	return args->identity || args->parity || bpk_ident_is_recorded(in->info);
-}
-
 /* Verify the file anew, which was restored: also what --quick leaves out. */
 static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			struct bpk_verify_found *found, struct bpk_verify_remarks *remarks,
@@ -441,16 +429,14 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
+	if (rc != 0 && found.repairable == NULL)
+		bpk_verify_add_advice(args, in, &found, err);
 	if (rc == 0 || found.parity_alone)
 		rc = judge_state(args, in, &found, rc, err);
 	if ((rc == 0 || found.parity_alone) && args->print_root && !shared->json)
 		bpk_verify_say_root(in);
 	if (rc == 0 && shared->verbose && !shared->json)
 		bpk_verify_say_well(args, in);
-	if (rc != 0 && found.repairable == NULL &&
-	    (!found.intact || found.differing.count > 0 || has_tail(in) || bpk_input_rest(in) > 0 ||
-	     in->info->damage != NULL || !(is_about_seal(args, in) || is_about_identity(args, in))))
-		bpk_verify_add_advice(args, in, &found, err);
 	if (rc != 0)
 		bpk_side_advise_gone(in->path, err);
 	if (shared->json)

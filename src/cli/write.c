@@ -96,7 +96,7 @@ static void run_write(void *arg, char **operands, size_t count)
 	if (open_input(name, &source, &err) != 0 ||
 	    bpk_edited_open(&edited, &args->common, operands[0], false, &err) != 0 ||
 	    write_into(&edited, args, source, name, &err) != 0)
-		bpk_report(NULL, &err);
+		bpk_edited_report(operands[0], &err);
 	bpk_record_settle(&args->common.shared, operands[0]);
 	bpk_edited_close(&edited);
 	bpk_source_close(source);

@@ -150,7 +150,7 @@ make_archives_of_a() {
         sed 's/; raw bytes .*//' "$err" >was # which cmp does not tell
         ends 2 bpk cmp a.blp bad.blp
         ends 2 bpk cmp bad.blp a
-        diff was "$err"
+        sed 's/; bpk verify bad.blp shows all damage and the next step$//' "$err" | diff was -
     done
     printf x >>a.blp
     ends 2 bpk cmp a a.blp

@@ -1083,10 +1083,23 @@ END
     head -c 60000 /dev/urandom | dd of=a.blp bs=1 seek=20000 conv=notrunc status=none
     touch -r whole a.blp
     ends 2 bpk repair --apply -o out.blp a.blp
-    says 'parity cannot restore .* damaged cells; --fill zero or skip writes the chunks that are intact$'
+    says 'are in damaged cells that parity cannot restore$'
+    says '1[56] of 49 chunks are lost; --fill zero or skip writes the others$'
     [ ! -e out.blp ]
     ends 2 bpk repair --apply --fill zero -o out.blp a.blp
     quietly bpk verify out.blp
+    # too much is damaged for parity, but no chunk is lost
+    bpk pack -q -f -z 500 --parity 1% -o b.blp raw
+    cp -p b.blp whole
+    head -c 2800 /dev/zero | dd of=b.blp bs=1 seek=300 conv=notrunc status=none
+    touch -r whole b.blp
+    ends 2 bpk verify b.blp
+    says 'parity cannot restore .* damaged cells; bpk repair b.blp shows which data are left$'
+    ends 3 bpk repair b.blp
+    says 'bpk repair --apply -o OUT b.blp makes an archive of them$'
+    ends 0 bpk repair --apply -f -o out.blp b.blp
+    quietly bpk verify out.blp
+    bpk cat out.blp | cmp - raw
 }
 
 @test "damage with a parity file beside it is answered with that by every command that reads" {
