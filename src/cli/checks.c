@@ -219,7 +219,9 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 		rc = bpk_source_need_at(place.source, 0, bpk_span(text.data, text.size), err);
 	bpk_place_close(&place);
 	/* another file, which may be one of the user's archives */
-	if (rc == 0 && !has_magic(bpk_buf_view(&text)))
+	if (rc == 0 && text.size == 0)
+		rc = bpk_fail(err, BPK_FAILED, "is empty; remove it to begin anew");
+	else if (rc == 0 && !has_magic(bpk_buf_view(&text)))
 		rc = bpk_fail(err, BPK_FAILED, "is not a state of bpk verify");
 	if (rc == 0 && read_lines(checks, bpk_buf_view(&text), err) != 0)
 		rc = fail_lines(err);

@@ -142,7 +142,7 @@ rounds() {
     rm R.blpd/data/y/__1__.bin
     ends 2 bpk repair R.blpd
     says 'R.blpd: data/y/__1__.bin: '
-    says 'keeps records as columns, or objects, and repair does not save these yet'
+    says 'keeps records as columns, or objects, which repair does not save; bpk unpack --fill zero -o RAW [^ ]* writes the rows'
 }
 
 @test "of frames that c-blosc2 wrote" {

@@ -246,7 +246,9 @@ END
         refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
         cmp state was
     done
-    for size in 0 1 18 19 20 100; do
+    : >state
+    refuses 1 '^bpk: state: is empty; remove it to begin anew$' bpk verify -r --state state d
+    for size in 1 18 19 20 100; do
         head -c $size good >state
         refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
     done

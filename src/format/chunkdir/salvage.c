@@ -193,8 +193,9 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 
 	if (s->reader->set.has_columns || info->chunks.size == BPK_UNKNOWN)
 		return bpk_fail(s->err, BPK_UNSUPPORTED,
-				"keeps records as columns, or objects, and repair does not save "
-				"these yet");
+				"keeps records as columns, or objects, which repair does not save; "
+				"bpk unpack --fill zero -o RAW FILE writes the rows that are "
+				"intact");
 	salvage->like = info;
 	salvage->counted = true;
 	salvage->nchunks = info->chunks.count;
@@ -391,8 +392,8 @@ static int take_files(struct search *s)
 	if (s->has_columns)
 		return bpk_fail(
 			s->err, BPK_UNSUPPORTED,
-			"has lost its meta files, and keeps records as columns: repair does "
-			"not save these yet");
+			"has lost its meta files, and keeps records as columns, which repair does "
+			"not save");
 	if (s->nfiles == 0)
 		return 0;
 	if (keep_layout(s) != 0 || find_superchunk(s, &superchunk) != 0 ||
