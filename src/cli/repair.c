@@ -115,7 +115,8 @@ static const struct bpk_opt opt_from = {
 	BPK_OPT_VALUE(OPT_FILE, struct repair_args, from),
 	.metavar = "RAW",
 	.help = "with --apply or --merge: pack lost chunks again from the raw data in file RAW",
-	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree.",
+	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree. Of an "
+		".npy file the data behind its head are taken.",
 };
 
 static const struct bpk_opt *const rows[] = {

@@ -304,41 +304,6 @@ static int judge(const struct bpk_salvage_job *job, bool applies, struct bpk_err
 	return bpk_input_subject(&job->in, err);
 }
 
-/* The raw data must be those of the archive as far as sizes tell. */
-static int check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &job->found;
-	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
-
-	for (uint64_t n = 0; n < found->nchunks; n++)
-		if (bpk_salvage_size(job, n) == BPK_UNKNOWN) {
-			bpk_fail(err, BPK_CORRUPT,
-				 "lost chunks have unknown sizes, as --from needs them");
-			return bpk_input_subject(&job->in, err);
-		}
-	if (bpk_source_size(job->raw) == size)
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
-		 bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
-}
-
-static int open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &job->found;
-
-	if (!found->counted || (found->shaped && found->gather == NULL)) {
-		bpk_fail(err, BPK_CORRUPT,
-			 found->counted ? "the shape of its array is damaged, as --from needs it"
-					: "the places of its chunks are not certain, as --from "
-					  "needs them");
-		return bpk_input_subject(&job->in, err);
-	}
-	if (bpk_source_open(job->from, &job->raw, err) != 0)
-		return bpk_err_subject(err, "%s", job->from);
-	return check_raw(job, err);
-}
-
 void bpk_salvage_tell_rest(const struct bpk_input *in)
 {
 	uint64_t end = bpk_source_size(in->place.source);
@@ -397,7 +362,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 							 : "; it has no parity file");
 		return bpk_input_subject(&job->in, err);
 	}
-	if (job->from != NULL && open_raw(job, err) != 0)
+	if (job->from != NULL && bpk_salvage_open_raw(job, err) != 0)
 		return -1;
 	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE && job->raw == NULL)
 		return fail_lost(job, "; --fill zero or skip writes the others", err);

@@ -1,6 +1,6 @@
 /*
- * A damaged archive, its chunks, and the new archive that is made of them. Between salvage.c,
- * salvage_map.c, salvage_save.c and merge.c, for the main thread alone.
+ * A damaged archive, its chunks, and the new archive that is made of them. Between the files
+ * salvage*.c and merge.c, for the main thread alone.
  */
 #ifndef BPK_CLI_SALVAGE_JOB_H
 #define BPK_CLI_SALVAGE_JOB_H
@@ -115,6 +115,10 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* Open the raw data of from, a file of the bytes that the archive has, or an .npy file of them: sets
+ * raw. */
+int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Compare the identity that the archive records with the content of its chunks, some of which may
  * be lost: sets proves_ident and refuted. */

@@ -165,7 +165,7 @@ static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved
 	proven = (job->found.proven || job->found.nunproven > 0) && !saved->unproven;
 	if (job->proves_ident || !proven) {
 		job->replaced += proven;
-		job->unproven += !proven;
+		job->unproven += !proven && !job->proves_ident;
 		return put_packed(job, saved->number, saved->raw_size, err);
 	}
 	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,

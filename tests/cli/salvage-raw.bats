@@ -51,3 +51,38 @@ rounds() {
     bpk cat new.b2nd | cmp - A
     bpk verify new.b2nd
 }
+
+@test "the raw data may be an .npy file, as pack takes it" {
+    need_python
+    export BPK
+    data field-f64 200000 A
+    bpk pack -q --dtype f8 --shape 100,250 -z 16000 -o a.blp A
+    bpk unpack -q -o A.npy a.blp
+    [ "$(wc -c <A.npy)" -gt 200000 ]
+    bpk pack -q -f --as-array -z 16000 -o a.blp A.npy
+    cmp <(bpk cat a.blp) A
+    bpk pack -q --dtype f8 --shape 100,250 --chunk-shape 30,100 -o a.b2nd A
+    for file in a.blp a.b2nd; do
+        "$python" "$tests/lib/damage.py" $file 3
+        ends 0 bpk repair --apply --from A.npy -o new.${file#a.} $file
+        bpk cat new.${file#a.} | cmp - A
+        head -c 200120 A.npy >short.npy
+        ends 1 bpk repair --apply -f --from short.npy -o none.${file#a.} $file
+        says 'short.npy: is no file of the 200000 raw bytes'
+    done
+}
+
+@test "raw data that the recorded identity proves need no checksum" {
+    need_python
+    export BPK
+    data noise 100000 A
+    for kind in blp b2frame; do
+        bpk pack -q -0 -z 16K --checksum none --identity -o a.$kind A
+        printf 'hurt hurt' | dd of=a.$kind bs=1 seek=40000 conv=notrunc status=none
+        ends 2 bpk verify a.$kind
+        ends 0 bpk repair --apply --from A -o new.$kind a.$kind
+        bpk cat new.$kind | cmp - A
+        quietly bpk verify new.$kind
+        bpk info --json new.$kind | grep -q '"identity_root":"'
+    done
+}
