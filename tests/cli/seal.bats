@@ -285,7 +285,7 @@ write_part() {
         for command in "append f/0 in" "truncate f/0 --bytes 3000" "write f/0 --at 3 m" "meta set f/0 a=1" \
             "verify f/0" "unpack -o out f/0" "convert f/0 out.blp"; do
             ends 2 bpk $command
-            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; bpk repair --reseal f/0 makes' "$err"
+            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; bpk repair f/0 shows .* bpk repair --reseal f/0 makes' "$err"
             same f/0 foreign.blp
         done
         bpk repair -q --reseal f/0
