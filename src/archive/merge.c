@@ -242,9 +242,10 @@ const char *bpk_merge_doubt(const struct bpk_merge *m)
 	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
 }
 
-const char *bpk_merge_since(const struct bpk_merge *m)
+const char *bpk_merge_since(const struct bpk_merge *m, bool is_whole)
 {
-	return m->since.size > 0 ? (const char *)m->since.data : NULL;
+	return m->since.size > 0 && (is_whole || !m->is_strange) ? (const char *)m->since.data
+								 : NULL;
 }
 
 /* How much of an archive a search finds. */

@@ -50,8 +50,8 @@ bool bpk_merge_changes(const struct bpk_merge *merge);
 const char *bpk_merge_doubt(const struct bpk_merge *merge);
 
 /* In words: two copies are of different states, so the place may be of the older one; NULL: nothing
- * shows that. */
-const char *bpk_merge_since(const struct bpk_merge *merge);
+ * shows that. A place that is not whole may lack chunks of its own state. */
+const char *bpk_merge_since(const struct bpk_merge *merge, bool is_whole);
 
 /* Chunks of the union that no checksum proves, and in which no two copies agree, or copies
  * differ. */

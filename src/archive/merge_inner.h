@@ -104,6 +104,7 @@ struct bpk_merge {
 	int alone;       /* the place is this copy as it is; BPK_MERGE_UNION: it is the union */
 	struct bpk_buf doubt;
 	struct bpk_buf since; /* in words: copies are of two states; or empty */
+	bool is_strange;      /* since chunks show it that the union has not */
 };
 
 /* The copies, or their union. */

@@ -274,6 +274,24 @@ static int compare_parts(struct bpk_merge *m, size_t a, size_t b, struct bpk_err
 				 err);
 }
 
+/* True if the size of the last chunk is known. */
+static bool knows_end(const struct bpk_salvage *found)
+{
+	return found->counted && !found->uneven && found->last_size != BPK_UNKNOWN &&
+	       (found->count > 0 || found->state != 0);
+}
+
+/* A short append makes the last chunk longer. */
+static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+
+	if (!knows_end(x) || !knows_end(y) || x->nchunks != y->nchunks ||
+	    x->last_size == y->last_size)
+		return 0;
+	return bpk_merge_note_states(m, a, b, "their last chunks show", err);
+}
+
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct indexed all[BPK_MERGE_MOST] = { 0 };
@@ -289,6 +307,8 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 				rc = compare_headers(m, a, b, err);
 			if (rc == 0)
 				rc = compare_parts(m, a, b, err);
+			if (rc == 0)
+				rc = compare_ends(m, a, b, err);
 		}
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (all[c].reader != NULL)

@@ -136,6 +136,7 @@ int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err)
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		if ((int)c != whose)
 			rc = find_strange(&r, c, err);
+	m->is_strange = whose == BPK_MERGE_UNION && m->since.size > 0;
 	bpk_merge_view_close(&view);
 	free(r.hashes);
 	return rc;

@@ -226,7 +226,7 @@ static int fail_older(const struct bpk_salvage_job *job, struct bpk_err *err)
 /* True if copies are of two states, and no seals say which is the newest. */
 static bool may_be_older(const struct bpk_salvage_job *job)
 {
-	return bpk_merge_since(job->merge) != NULL && job->untold;
+	return bpk_merge_since(job->merge, true) != NULL && job->untold;
 }
 
 /* True if checksums or a seal of the union were tested. */
@@ -296,7 +296,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	if (job->in.info->seal.generation < job->newest)
 		return fail_older(job, err);
 	if (may_be_older(job))
-		return bpk_fail(err, BPK_CORRUPT, "%s", bpk_merge_since(job->merge));
+		return bpk_fail(err, BPK_CORRUPT, "%s", bpk_merge_since(job->merge, true));
 	if (!applies && bpk_merge_changes(job->merge))
 		return fail_copy(&job->in, err, BPK_REPAIRABLE,
 				 "is damaged, but the copies together have all of it; -o OUT "

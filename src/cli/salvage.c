@@ -333,6 +333,15 @@ static int refuse_members(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
+static int doubt_states(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const char *since = job->merge != NULL ? bpk_merge_since(job->merge, false) : NULL;
+
+	if (job->differ)
+		since = "the copies have seals of two generations, and may be of two states";
+	return since == NULL ? 0 : bpk_salvage_doubt(&job->found, since, err);
+}
+
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
@@ -349,10 +358,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
 	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	if (job->differ &&
-	    bpk_salvage_doubt(&job->found,
-			      "the copies have seals of two generations, and may be of two states",
-			      err) != 0)
+	if (doubt_states(job, err) != 0)
 		return -1;
 	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
