@@ -1,12 +1,23 @@
 /*
- * The metadata that are left of a damaged Bloscpack file, inside the room. salvage.c finds the
- * chunks, salvage_metadata.c these.
+ * The remains of a damaged Bloscpack file, inside the room. salvage.c finds the chunks,
+ * salvage_numbers.c their numbers, salvage_metadata.c the metadata.
  */
 #ifndef BPK_FORMAT_BLOSCPACK_SALVAGE_H
 #define BPK_FORMAT_BLOSCPACK_SALVAGE_H
 
 #include "format/bloscpack/bloscpack.h"
 #include "format/scan.h"
+
+/* One thread's own. */
+struct bpk_bloscpack_search {
+	struct bpk_scan scan;
+	const struct bpk_checksum *checksum; /* of the chunks; NULL: not known yet */
+};
+
+static inline unsigned bpk_bloscpack_digest_size(const struct bpk_bloscpack_search *s)
+{
+	return s->checksum == NULL ? 0 : s->checksum->size;
+}
 
 /* From the heap. One thread's own. */
 struct bpk_bloscpack_left {
@@ -32,6 +43,19 @@ int bpk_bloscpack_left_read_header(struct bpk_scan *scan, struct bpk_bloscpack_l
  * are found by an intact header alone. */
 int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *salvage,
 			    struct bpk_bloscpack_left *left, struct bpk_err *err);
+
+/*
+ * Find the end of the archive, behind its last chunk, by the header, and leave out what follows,
+ * such as another archive, whose chunks are none of its own. salvage has all chunks of the file, and
+ * the header was read.
+ */
+int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+			   struct bpk_salvage *salvage, struct bpk_err *err);
+
+/* Number the chunks of salvage, of which there is at least one, once the metadata were searched
+ * for: sets nchunks, last_size, counted and unplaced. */
+int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
+			 struct bpk_salvage *salvage, struct bpk_err *err);
 
 /* Describe the metadata in salvage, or add the doubt about lost ones. Takes left, from the heap,
  * also on failure. */

@@ -1,0 +1,377 @@
+/*
+ * The end of a damaged Bloscpack file, and the numbers of the chunks that were found in it: by the
+ * offsets, by the header, by the shape of an array, or by the gaps between them. salvage.c calls it.
+ */
+#include "format/bloscpack/salvage.h"
+
+/* ---- The end ---- */
+
+/* The header may be that of the file, and count its chunks. */
+static bool may_count(const struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+
+	return left->has_header && header->nchunks != BPK_UNKNOWN && header->nchunks > 0 &&
+	       header->nchunks <= s->scan.size / BPK_CHUNK_HEADER_SIZE &&
+	       header->checksum == s->checksum;
+}
+
+/* The first byte behind a chunk and its digest. */
+static uint64_t end_of(const struct bpk_bloscpack_search *s, const struct bpk_saved *saved)
+{
+	return saved->offset + saved->packed_size + bpk_bloscpack_digest_size(s);
+}
+
+/* *at: where the entries begin, the first of which names their end; unknown: nowhere. */
+static int find_table(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_header *header,
+		      uint64_t first, uint64_t *at, struct bpk_err *err)
+{
+	const uint8_t *entry;
+	uint64_t size;
+
+	*at = BPK_UNKNOWN;
+	if (!header->has_offsets ||
+	    !bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) ||
+	    size == 0 || size > first)
+		return 0;
+	for (uint64_t place = header->size; *at == BPK_UNKNOWN && place <= first - size; place++) {
+		if (bpk_scan_see(&s->scan, place, BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+			return -1;
+		if (bpk_get_le64(entry) == place + size)
+			*at = place;
+	}
+	return 0;
+}
+
+/*
+ * *kept: as many of the chunks that were found are the file's own, by n entries at offset table,
+ * some of which may be damaged; 0: that is not known. The last chunk is named by its entry, follows
+ * those that are, or is lost: then its entry leads between two chunks.
+ */
+static int keep_entries(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+			const struct bpk_salvage *salvage, size_t *kept, struct bpk_err *err)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t offset = 0, number = 0;
+	const uint8_t *entry;
+	size_t count = 0; /* up to the last one that is known */
+	bool is_lost;
+
+	for (uint64_t i = 0; i < n; i++) {
+		size_t k;
+
+		if (bpk_scan_see(&s->scan, table + i * BPK_BLOSCPACK_ENTRY_SIZE,
+				 BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+			return -1;
+		offset = bpk_get_le64(entry);
+		k = bpk_find_last(&all->offset, sizeof *all, salvage->count, offset);
+		if (all[k].offset != offset || k < count)
+			continue;
+		count = k + 1;
+		number = i;
+	}
+	while (count > 0 && count < salvage->count && number + 1 < n &&
+	       all[count].offset == end_of(s, &all[count - 1])) {
+		count++;
+		number++;
+	}
+	/* bytes that came in may have moved chunks behind the last entry, but not more than n */
+	is_lost = count > 0 && count < salvage->count && offset >= end_of(s, &all[count - 1]) &&
+		  offset < all[count].offset && salvage->count - count >= n - number;
+	if (is_lost || (count > 0 && number + 1 == n))
+		*kept = count;
+	return 0;
+}
+
+/* Without entries: as many chunks as the header counts follow each other, and have the sizes that
+ * it says. */
+static bool is_complete(const struct bpk_bloscpack_search *s,
+			const struct bpk_bloscpack_header *header,
+			const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t n = header->nchunks;
+
+	if (n > salvage->count || header->has_offsets)
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (all[i].raw_size != (i + 1 < n ? header->chunk_size : header->last_chunk_size) ||
+		    (i > 0 && all[i].offset != end_of(s, &all[i - 1])))
+			return false;
+	return true;
+}
+
+int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+			   struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	size_t kept = 0, count = salvage->count;
+	uint64_t table, others = 0;
+
+	if (!may_count(s, left) || count == 0)
+		return 0;
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0 ||
+	    (table != BPK_UNKNOWN &&
+	     keep_entries(s, table, header->nchunks, salvage, &kept, err) != 0))
+		return -1;
+	if (is_complete(s, header, salvage))
+		kept = (size_t)header->nchunks;
+	if (kept == 0)
+		return 0;
+	for (size_t i = kept; i < count; i++)
+		others += salvage->all[i].intact;
+	salvage->count = kept;
+	s->scan.size = end_of(s, &salvage->all[kept - 1]);
+	return bpk_salvage_doubt_others(salvage, others, err);
+}
+
+/* ---- Numbers ---- */
+
+/*
+ * Number the chunks by the entries of the offsets section, which begins at offset. Entries may be
+ * damaged. False: not all chunks are in it.
+ */
+static int number_by_offsets(struct bpk_bloscpack_search *s, uint64_t offset, uint64_t nchunks,
+			     struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	const uint8_t *entry;
+	size_t next = 0;
+
+	for (uint64_t n = 0; n < nchunks && next < salvage->count; n++) {
+		if (bpk_scan_see(&s->scan, offset + n * BPK_BLOSCPACK_ENTRY_SIZE,
+				 BPK_BLOSCPACK_ENTRY_SIZE, &entry, err) != 0)
+			return -1;
+		if (bpk_get_le64(entry) != salvage->all[next].offset)
+			continue;
+		salvage->all[next++].number = n;
+	}
+	*is = next == salvage->count;
+	return 0;
+}
+
+/* The size of the last chunk that was found is possible with the header. */
+static bool fits_last(const struct bpk_bloscpack_header *header, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+
+	return !last->intact || last->raw_size == header->last_chunk_size ||
+	       (header->nchunks > salvage->count && last->raw_size == salvage->chunk_size);
+}
+
+/* The header fits what was found: its counts are used. */
+static bool agrees(const struct bpk_bloscpack_header *header, const struct bpk_bloscpack_search *s,
+		   const struct bpk_salvage *salvage)
+{
+	uint64_t most = s->scan.size / BPK_CHUNK_HEADER_SIZE;
+	/* of a single chunk the header may have a larger size */
+	uint64_t chunk_size = header->nchunks == 1 ? header->last_chunk_size : header->chunk_size;
+
+	return header->nchunks != BPK_UNKNOWN && header->nchunks <= most &&
+	       header->nchunks >= salvage->count && chunk_size == salvage->chunk_size &&
+	       header->checksum == salvage->checksum && header->last_chunk_size > 0 &&
+	       header->last_chunk_size <= header->chunk_size;
+}
+
+/* The entry of chunk number, of the n at offset table. */
+static int see_entry(struct bpk_bloscpack_search *s, uint64_t table, uint64_t number,
+		     uint64_t *entry, struct bpk_err *err)
+{
+	const uint8_t *bytes;
+
+	if (bpk_scan_see(&s->scan, table + number * BPK_BLOSCPACK_ENTRY_SIZE,
+			 BPK_BLOSCPACK_ENTRY_SIZE, &bytes, err) != 0)
+		return -1;
+	*entry = bpk_get_le64(bytes);
+	return 0;
+}
+
+/* *fills: an intact chunk, moved by shift bytes, fills the room between its entry and the next, or
+ * the end of the file. */
+static int fills_room(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+		      const struct bpk_saved *saved, uint64_t shift, bool *fills,
+		      struct bpk_err *err)
+{
+	uint64_t next = s->scan.size - shift;
+
+	if (saved->number + 1 < n && see_entry(s, table, saved->number + 1, &next, err) != 0)
+		return -1;
+	*fills = end_of(s, saved) == next + shift;
+	return 0;
+}
+
+/*
+ * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where the
+ * entries say, and those behind it are all as far from there as the last one, which ends the file.
+ */
+static int number_by_shift(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+			   struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	uint64_t entry, moved, shift = 0;
+	bool fills = end_of(s, last) == s->scan.size, is_lost = false;
+	size_t i = 0;
+
+	if (see_entry(s, table, n - 1, &entry, err) != 0)
+		return -1;
+	moved = last->offset - entry; /* wraps around if bytes went */
+	for (uint64_t number = 0; fills && number < n && i < salvage->count; number++) {
+		struct bpk_saved *saved = &salvage->all[i];
+
+		if (see_entry(s, table, number, &entry, err) != 0)
+			return -1;
+		is_lost = is_lost || shift == moved;
+		if (saved->offset == entry + moved && is_lost)
+			shift = moved;
+		is_lost = saved->offset != entry + shift;
+		if (is_lost)
+			continue;
+		saved->number = number;
+		if (fills_room(s, table, n, saved, shift, &fills, err) != 0)
+			return -1;
+		i++;
+	}
+	*is = fills && i == salvage->count;
+	return 0;
+}
+
+/* Number the chunks by the entries, which name their own end as the place of the first chunk,
+ * *start, behind metadata of any size. */
+static int number_by_entries(struct bpk_bloscpack_search *s,
+			     const struct bpk_bloscpack_header *header, uint64_t *start,
+			     struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	uint64_t table;
+
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0)
+		return -1;
+	if (table == BPK_UNKNOWN)
+		return 0;
+	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
+	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
+		return -1;
+	return salvage->counted ? 0
+				: number_by_shift(s, table, header->nchunks, salvage,
+						  &salvage->counted, err);
+}
+
+/* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
+ * the header. False: they do not fit. */
+static bool count_by_array(const struct bpk_bloscpack_left *left,
+			   const struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage,
+			   struct bpk_bloscpack_header *header)
+{
+	uint64_t size = left->array.size, n;
+
+	if (!left->has_array || size == 0 || left->metadata.checksum->size == 0 ||
+	    salvage->chunk_size == 0)
+		return false;
+	n = bpk_div_up(size, salvage->chunk_size);
+	*header = (struct bpk_bloscpack_header){
+		.version = 3,
+		.checksum = salvage->checksum,
+		.chunk_size = salvage->chunk_size,
+		.last_chunk_size = size - (n - 1) * salvage->chunk_size,
+		.nchunks = n,
+	};
+	return agrees(header, s, salvage) && fits_last(header, salvage);
+}
+
+/* Number chunks without a header: by the entries behind the metadata, or by the gaps. */
+static int number_behind(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+			 const struct bpk_bloscpack_header *header, struct bpk_salvage *salvage,
+			 struct bpk_err *err)
+{
+	uint64_t n = header->nchunks, end = left->metadata.end;
+
+	if (left->shift == 0 && left->start != BPK_UNKNOWN &&
+	    n <= (left->start - end) / BPK_BLOSCPACK_ENTRY_SIZE &&
+	    number_by_offsets(s, end, n, salvage, &salvage->counted, err) != 0)
+		return -1;
+	if (!salvage->counted)
+		bpk_salvage_fit_numbers(salvage, n, header->last_chunk_size);
+	return 0;
+}
+
+/* Where the file's own header says that the first chunk begins; unknown: the size of the metadata
+ * is lost. */
+static uint64_t first_of(const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	uint64_t start = left->metadata.good ? left->metadata.end : header->size, size;
+
+	if (header->has_metadata && !left->metadata.good)
+		return BPK_UNKNOWN;
+	return bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) &&
+			       bpk_add_u64(start, size, &start)
+		       ? start
+		       : BPK_UNKNOWN;
+}
+
+/* The same with the file's own header, whose count is used if an entry confirms the place of the
+ * first chunk that follows from it. */
+static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
+		      struct bpk_salvage *salvage, bool *known, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+
+	left->start = BPK_UNKNOWN;
+	if (number_by_entries(s, header, &left->start, salvage, err) != 0)
+		return -1;
+	*known = salvage->counted || left->start != BPK_UNKNOWN;
+	if (salvage->counted)
+		return 0;
+	bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	if (*known)
+		bpk_salvage_fit_numbers(salvage, header->nchunks, header->last_chunk_size);
+	return 0;
+}
+
+/* Without entries that fit, the count alone numbers the chunks if they are all there, and no other
+ * bytes: a chunk that was copied would stand for one that is lost. */
+static int number_by_header(struct bpk_bloscpack_search *s,
+			    const struct bpk_bloscpack_header *header,
+			    struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_err *err)
+{
+	bool own = header == &left->header, known = true;
+
+	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
+	salvage->counted =
+		salvage->count == header->nchunks && salvage->gapless && fits_last(header, salvage);
+	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
+		salvage->all[i].number = i;
+	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
+				      : number_behind(s, left, header, salvage, err)) != 0)
+		return -1;
+	if (!known)
+		return 0;
+	salvage->nchunks = header->nchunks;
+	salvage->last_size = header->last_chunk_size;
+	return 0;
+}
+
+int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
+			 struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	struct bpk_bloscpack_header by_array;
+	bool known = left->has_header && agrees(header, s, salvage);
+
+	if ((!known || !fits_last(header, salvage)) &&
+	    count_by_array(left, s, salvage, &by_array)) {
+		header = &by_array;
+		known = true;
+	}
+	if (!known)
+		bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
+	else if (number_by_header(s, header, left, salvage, err) != 0)
+		return -1;
+	bpk_salvage_trust_last(salvage);
+	if (!salvage->counted)
+		salvage->unplaced =
+			left->start == BPK_UNKNOWN
+				? "it is unknown whether others were before the first, from which "
+				  "all ranges are counted"
+				: "the numbers of chunks follow from the gaps between them";
+	return 0;
+}
