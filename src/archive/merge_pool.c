@@ -1,5 +1,5 @@
 /*
- * Unites the chunks of damaged copies by their numbers, where these are certain. Where bytes came or
+ * Unites the chunks of damaged copies by their numbers, where these are certain. If bytes came or
  * went in several copies, no file of theirs has places for all chunks. Called by merge.c.
  *
  *     copy 0    0 | # | 2 | 3 |

@@ -23,7 +23,7 @@ struct bpk_salvage_how {
  * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
  * as a new archive to --output, with fill in place of others (but not if parity restores them), or
  * chunks packed from the raw data of from. With guesses, chunks with one damaged byte count as
- * intact, and the status is that of damage. Reports failures, and lost chunks with that status, too.
+ * intact, and the status is that of damage. Reports failures, and lost chunks with that status.
  */
 bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		      const struct bpk_salvage_how *how);

@@ -116,8 +116,8 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* Open the raw data of from, a file of the bytes that the archive has, or an .npy file of them: sets
- * raw. */
+/* Open the raw data of from, a file of the bytes that the archive has, or an .npy file of them:
+ * sets raw. */
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Compare the identity that the archive records with the content of its chunks, some of which may

@@ -5,7 +5,7 @@
 
 #include "layout/layout.h"
 
-/* Of an .npy file the data are behind its head; pack leaves that out. */
+/* Of an .npy file the data are behind its head, which pack --as-array leaves out. */
 static int pass_head(struct bpk_salvage_job *job, uint64_t size, struct bpk_err *err)
 {
 	uint64_t all = bpk_source_size(job->raw);

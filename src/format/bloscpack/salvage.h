@@ -46,8 +46,8 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 
 /*
  * Find the end of the archive, behind its last chunk, by the header, and leave out what follows,
- * such as another archive, whose chunks are none of its own. salvage has all chunks of the file, and
- * the header was read.
+ * such as another archive, whose chunks are none of its own. salvage has all chunks of the file,
+ * and the header was read.
  */
 int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err);

@@ -1,6 +1,6 @@
 /*
- * The end of a damaged Bloscpack file, and the numbers of the chunks that were found in it: by the
- * offsets, by the header, by the shape of an array, or by the gaps between them. salvage.c calls it.
+ * The end of a damaged Bloscpack file, and the numbers of the chunks that were found in it: by
+ * offsets, the header, the shape of an array, or the gaps between them. salvage.c calls it.
  */
 #include "format/bloscpack/salvage.h"
 
@@ -200,8 +200,9 @@ static int fills_room(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n
 }
 
 /*
- * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where the
- * entries say, and those behind it are all as far from there as the last one, which ends the file.
+ * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where
+ * the entries say, and those behind it are all as far from there as the last one, which ends the
+ * file.
  */
 static int number_by_shift(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
 			   struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
