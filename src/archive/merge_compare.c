@@ -120,7 +120,7 @@ static int compare_chunk(struct bpk_merge *m, size_t a, const struct bpk_saved *
 /* True if a chunk that was found in the copy is that of its number. */
 static bool has_numbers(const struct bpk_salvage *found)
 {
-	return found->counted && found->doubt.size == 0;
+	return found->counted && !found->disordered && found->doubt.size == 0;
 }
 
 /* Compare the chunks of the same numbers. Without digests a chunk that unpacks may be damaged, so

@@ -173,11 +173,8 @@ static int open_all(struct merging *m, char *const *paths, size_t count, struct 
 
 static void print_whole(const struct bpk_salvage_job *job, bool applies)
 {
-	if (job->shared->json)
-		bpk_salvage_record(job);
-	else if (!applies && job->in.info->raw_size != BPK_UNKNOWN)
-		printf("%s: raw bytes 0:%" PRIu64 " are intact\n", bpk_input_name(job->in.path),
-		       job->in.info->raw_size);
+	if (job->shared->json || !applies)
+		bpk_salvage_map(job);
 }
 
 /* The content is the one whose identity the copies record; *proven: they do. */

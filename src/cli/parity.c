@@ -42,7 +42,8 @@ static void run_parity(void *arg, char **operands, size_t count)
 	}
 	if (bpk_input_find(&in, operands[0], &args->shared, &err) != 0 ||
 	    bpk_protect(&args->shared, &in, share, args->shared.force, &err) != 0) {
-		bpk_side_advise(&in, &err);
+		if (!bpk_side_has(operands[0]))
+			bpk_side_advise(&in, &err);
 		bpk_report(NULL, &err);
 	}
 	bpk_input_close(&in);

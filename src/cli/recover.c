@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/text.h"
+#include "layout/gsd_editor.h"
 
 static struct bpk_edit_options options_of(const struct bpk_args *args)
 {
@@ -39,16 +40,22 @@ static void tell(const struct bpk_args *args, const char *path, const char *stat
 
 /* ---- looking ---- */
 
-/* Fails unless it is something that bpk changes. */
+/* Fails unless it is something that bpk changes; of a GSD file, which has no checksums, also if its
+ * tables are damaged. */
 static int check_known(const struct bpk_input *in, struct bpk_err *err)
 {
+	struct bpk_gsd_verdict verdict = { 0 };
 	bool is_gsd = false;
 
 	if (in->format != NULL)
 		return 0;
 	if (!in->place.is_directory && bpk_path_is_gsd(in->path, &is_gsd, err) != 0)
 		return -1;
-	return is_gsd ? 0 : bpk_input_fail_unknown(in, err);
+	if (!is_gsd)
+		return bpk_input_fail_unknown(in, err);
+	return bpk_gsd_verify(in->place.source, NULL, NULL, &verdict, err) == 0
+		       ? 0
+		       : bpk_input_subject(in, err);
 }
 
 /* Fails if bytes lie behind the archive's end: BPK_REPAIRABLE if an append left them. */
@@ -195,7 +202,7 @@ static int look_or_recover(const struct bpk_args *args, struct bpk_input *in, co
 			   enum bpk_recovery how, struct bpk_err *err)
 {
 	if (bpk_input_look(in, path, args->shared.format, err) != 0)
-		return err->kind == BPK_CORRUPT ? name_choice(path, err) : -1;
+		return err->kind == BPK_CORRUPT && !err->advises ? name_choice(path, err) : -1;
 	if (how == BPK_RECOVER_LOOK)
 		return look(args, in, err);
 	return recover(args, in, how == BPK_RECOVER_ANY, err);

@@ -426,6 +426,9 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return check_merge(args, count, err);
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
+	if (count > 1 && args->common.shared.output != NULL)
+		return bpk_fail(err, BPK_USAGE, "--output takes a single FILE, %zu were given",
+				count);
 	return bpk_transfer_check(&args->common.shared, operands, count, err);
 }
 

@@ -75,13 +75,26 @@ static int look(struct bpk_input *in, struct bpk_err *err)
 	return in->place.is_directory ? bpk_input_check_end(in, err) : 0;
 }
 
-/* True if it is not read: bytes beside it, or behind its end, are settled first. */
-static bool has_rest(const struct bpk_input *in)
+/* True if bytes are behind its end, which err says. */
+static bool has_tail(const struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
 
-	return bpk_place_remark(&in->place) != NULL ||
-	       (ops->tail != NULL && ops->tail(in->reader, NULL) != 0);
+	return ops->tail != NULL && ops->tail(in->reader, err) != 0;
+}
+
+/* True if bytes beside it, or behind its end, are settled first. */
+static bool has_rest(const struct bpk_input *in)
+{
+	return bpk_place_remark(&in->place) != NULL || has_tail(in, NULL);
+}
+
+/* True if bytes behind the end are all that is wrong. */
+static bool is_tail_alone(const struct bpk_input *in, const struct bpk_err *damage)
+{
+	struct bpk_err tail = { 0 };
+
+	return has_tail(in, &tail) && strstr(damage->text, tail.text) != NULL;
 }
 
 /* Read all of it up to the first damaged chunk, and unless it is to be saved look first at what
@@ -97,9 +110,9 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 	}
 	if (rc == 0)
 		rc = applies ? bpk_side_test(shared, in, damage) : look(in, damage);
-	if (rc == 0 && !applies && !has_rest(in)) {
+	if (rc == 0 && !applies && bpk_place_remark(&in->place) == NULL) {
 		rc = bpk_side_test(shared, in, damage);
-		if (rc != 0 && damage->kind != BPK_CORRUPT)
+		if (rc != 0 && (damage->kind != BPK_CORRUPT || is_tail_alone(in, damage)))
 			return UNREAD;
 	}
 	if (rc == 0)
@@ -163,7 +176,7 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
 }
 
 /* Digests over all chunks, which alone tell data files that were swapped or copied, need those that
- * are lost, too. */
+ * are lost, too, and may be lost themselves. */
 static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
@@ -173,7 +186,10 @@ static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
 	found->estimated = true;
 	return bpk_salvage_doubt(
 		found,
-		"data files that were swapped or copied would not show while chunks are lost", err);
+		job->lost > 0 ? "data files that were swapped or copied would not show while "
+				"chunks are lost"
+			      : "data files that were swapped or copied would not show",
+		err);
 }
 
 /*
@@ -190,7 +206,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (!found->counted && found->unplaced != NULL &&
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
 		return -1;
-	if (!job->is_whole && job->lost > 0)
+	if (!job->is_whole && (job->lost > 0 || found->is_least))
 		return doubt_files(job, err);
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)
@@ -198,7 +214,11 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (found->disordered)
 		return bpk_salvage_doubt(
 			found,
-			"they are not those that meta/sizes records: some were swapped or copied",
+			found->proven
+				? "they are not those that meta/sizes records: some were swapped "
+				  "or copied"
+				: "they are not those that meta/sizes records: some were changed, "
+				  "swapped or copied",
 			err);
 	if (!found->sealed || found->numbered || found->nunproven > 0 ||
 	    test_seal(&job->in, &why) == 0)
@@ -395,6 +415,11 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 			 bpk_plural(job->unproven, "chunk, without its digest, is not equal",
 				    "chunks, without their digests, are not equal"),
 			 bpk_plural(job->unproven, "it", "them"));
+	if (applies && job->raw != NULL && job->lost > 0 && !job->proves_ident)
+		bpk_note(job->shared->output,
+			 "has %" PRIu64 " %s of %s alone: no digest of the archive proves %s",
+			 job->lost, bpk_plural(job->lost, "chunk", "chunks"), job->from,
+			 bpk_plural(job->lost, "it", "them"));
 	if (job->in.rest > 0)
 		bpk_salvage_tell_rest(&job->in);
 	if (job->found.nothers > 0)
@@ -539,6 +564,25 @@ static int check_guesses(const struct bpk_salvage_job *job, const char *path, st
 	return bpk_err_subject(err, "%s", path);
 }
 
+/* Bytes behind the end of a sealed archive, of a file, may be all that is wrong with it. *saved:
+ * then the archive alone is written, byte for byte. */
+static int save_sealed(struct bpk_salvage_job *job, bool *saved, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	*saved = false;
+	if (job->in.rest == 0)
+		return 0;
+	if (bpk_side_test(job->shared, &job->in, &why) != 0)
+		return bpk_err_pass(&why, err);
+	*saved = job->is_whole = true;
+	if (bpk_salvage_save(job, err) != 0)
+		return -1;
+	bpk_salvage_map(job);
+	bpk_salvage_tell_rest(&job->in);
+	return 0;
+}
+
 bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		      const struct bpk_salvage_how *how)
 {
@@ -551,7 +595,7 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 	bool applies = how->applies;
 	struct bpk_err damage = { 0 }, err = { 0 };
 	enum need need = UNREAD;
-	bool opened, failed;
+	bool opened, failed, saved = false;
 
 	failed = open_job(&job, path, applies && !how->without_parity, &opened, &damage) != 0 ||
 		 (opened && check_guesses(&job, path, &damage) != 0);
@@ -563,7 +607,11 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		need = damage.kind == BPK_CORRUPT ? DAMAGED : UNREAD;
 	/* the next steps would pass a file that could not be read */
 	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
-	if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
+	if (!failed && need == DAMAGED && applies)
+		failed = save_sealed(&job, &saved, &damage) != 0;
+	if (saved && !failed)
+		need = DAMAGED;
+	else if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
 		bpk_report(NULL, &damage);
 	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
 		if (!applies && bpk_heal_is_moving(&job.in)) {

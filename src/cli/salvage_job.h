@@ -70,7 +70,6 @@ void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 /* Print the map, or with --json record it: that of the chunks that were found, or of the union of
  * copies. */
 void bpk_salvage_map(const struct bpk_salvage_job *job);
-void bpk_salvage_record(const struct bpk_salvage_job *job);
 
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);

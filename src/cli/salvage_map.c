@@ -25,8 +25,9 @@ static bool find_range(const struct bpk_salvage_job *job, const struct run *run,
 	if (job->is_whole) {
 		*start = 0;
 		*stop = info->raw_size;
-		return info->array.chunk_shape == NULL || info->array.type == NULL ||
-		       info->array.type->ndimensions <= 1;
+		return info->raw_size != BPK_UNKNOWN &&
+		       (info->array.chunk_shape == NULL || info->array.type == NULL ||
+			info->array.type->ndimensions <= 1);
 	}
 	*start = bpk_salvage_start(job, run->first);
 	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
@@ -101,7 +102,7 @@ static void walk_runs(const struct bpk_salvage_job *job, run_fn *add, void *arg)
 	add_run(job, &(struct run){ run.end, found->nchunks, LOST }, add, arg);
 }
 
-void bpk_salvage_record(const struct bpk_salvage_job *job)
+static void record_map(const struct bpk_salvage_job *job)
 {
 	static const char *const names[] = {
 		[LOST] = "lost", [GUESSED] = "restored", [UNPROVEN] = "unproven", [INTACT] = "good"
@@ -124,7 +125,7 @@ void bpk_salvage_record(const struct bpk_salvage_job *job)
 void bpk_salvage_map(const struct bpk_salvage_job *job)
 {
 	if (job->shared->json)
-		bpk_salvage_record(job);
+		record_map(job);
 	else
 		walk_runs(job, show, NULL);
 	bpk_flush_results();

@@ -298,11 +298,12 @@ static void seal_one(void *arg, const char *path)
 		bpk_fail(&err, BPK_USAGE, "no signature lies beside standard input, name a FILE");
 	else
 		name = bpk_side_beside(path, BPK_SIGNATURE_SUFFIX, &err);
-	if (name == NULL || open_sealed(args, path, &in, &err) != 0 ||
-	    (args->sign != NULL ? sign : check)(args, &in, name, &err) != 0) {
+	if (name != NULL && open_sealed(args, path, &in, &err) != 0)
 		bpk_side_advise_path(path, &err);
+	else if (name != NULL)
+		(void)(args->sign != NULL ? sign : check)(args, &in, name, &err);
+	if (err.kind != BPK_OK)
 		bpk_report(NULL, &err);
-	}
 	bpk_input_close(&in);
 	free(name);
 }

@@ -35,7 +35,9 @@ int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct b
 	char found[BPK_DIGEST_TEXT];
 
 	if (!seal->sealed)
-		return bpk_fail(err, BPK_CORRUPT, "has no seal");
+		return bpk_fail(err, BPK_CORRUPT,
+				"has no seal; bpk convert --seal FILE NEW makes an archive with "
+				"one");
 	if (root == NULL || strcasecmp(root, bpk_seal_print(seal, found)) == 0)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", found, root);

@@ -56,10 +56,14 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 /* False: owner and permissions of the result are those of a new file. */
 static bool find_like(const struct bpk_transfer *transfer, struct stat *like)
 {
+	bool has = true;
+
 	if (transfer->like == NULL)
-		return bpk_input_like(transfer->in, like);
-	*like = *transfer->like;
-	return true;
+		has = bpk_input_like(transfer->in, like);
+	else
+		*like = *transfer->like;
+	like->st_mtim.tv_sec -= has && transfer->incomplete;
+	return has;
 }
 
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)

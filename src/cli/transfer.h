@@ -67,6 +67,7 @@ struct bpk_transfer {
 	bool in_place;           /* the result replaces the input */
 	const struct stat *like; /* the result is no more public than this file; NULL: the input */
 	bool keeps_broken; /* the result is what lies before the damage, for its owner alone */
+	bool incomplete;   /* the result is older than the input, so that --update makes it again */
 	bool alone;        /* rank 0 of a team does it by itself */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */

@@ -233,7 +233,7 @@ static int end_early(struct detour *detour, const struct bpk_damage *damage, uin
 
 /* Account for the bytes outside of chunks: damage there costs none of the content. Fails if parity
  * restores it, unless that was asked for the chunks. */
-static int account(const struct bpk_transfer *transfer, bool is_damaged, struct bpk_err *err)
+static int account(struct bpk_transfer *transfer, bool is_damaged, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = transfer->shared;
 	struct bpk_input *in = transfer->in;
@@ -246,6 +246,7 @@ static int account(const struct bpk_transfer *transfer, bool is_damaged, struct 
 		rc = bpk_heal_judge(shared, in, rc, &verdict, &why);
 	if (rc == 0 || why.kind != BPK_CORRUPT)
 		return rc == 0 ? 0 : bpk_fail_as(err, &why);
+	transfer->incomplete = true;
 	bpk_report(NULL, &why);
 	return 0;
 }
@@ -278,6 +279,7 @@ static int unpack_around(struct detour *detour, const struct bpk_damage *damage,
 	    (early && end_early(detour, damage, intact, err) != 0))
 		return -1;
 	detour->transfer->result = detour->sum;
+	detour->transfer->incomplete = true;
 	if (account(detour->transfer, true, err) != 0)
 		return -1;
 	report_all(detour);

@@ -187,7 +187,8 @@ static int judge_state(const struct bpk_verify_args *args, const struct bpk_inpu
 		found->parity_alone = false;
 		return bpk_fail_as(err, &unmet);
 	}
-	if (rc != 0 || (args->parity && demand_parity(in, found->parity, err) != 0))
+	if (rc != 0 ||
+	    (args->parity && !in->info->pending && demand_parity(in, found->parity, err) != 0))
 		return -1;
 	found->repairable = "pending";
 	return in->info->pending ? fail_pending(in, err) : 0;

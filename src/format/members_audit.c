@@ -125,8 +125,8 @@ static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk
 		return bpk_fail(
 			err, BPK_REPAIRABLE,
 			"%" PRIu64 " %s from offset %" PRIu64
-			" on %s left from an interrupted append; the data committed before "
-			"are intact; bpk repair --in-place FILE, or the next append, removes %s",
+			" on %s left from an interrupted append; bpk repair --in-place FILE, or "
+			"the next append, removes %s",
 			size, bpk_plural(size, "byte", "bytes"), offset,
 			bpk_plural(size, "is", "are"), bpk_plural(size, "it", "them"));
 	return bpk_fail(err, BPK_CORRUPT,

@@ -88,7 +88,9 @@ int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_
 
 	*proof = NULL;
 	if (recorded == NULL)
-		return bpk_fail(err, BPK_CORRUPT, "has no seal");
+		return bpk_fail(err, BPK_CORRUPT,
+				"has no seal; bpk convert --seal FILE NEW makes an archive with "
+				"one");
 	p.proof = bpk_calloc(1, sizeof *p.proof, err);
 	if (p.proof == NULL)
 		return -1;

@@ -155,3 +155,17 @@ END
     ends 2 bpk unpack -f --fill zero -o B x.b2frame
     same A B
 }
+
+@test "a result with filled ranges is not up to date" {
+    data noise 100000 A
+    bpk pack -q -z 16K -o A.blp A
+    cp -p A.blp tape
+    mv A raw
+    printf 'hurt' | dd of=A.blp bs=1 seek=40000 conv=notrunc status=none
+    touch -r tape A.blp
+    ends 2 bpk unpack --fill zero --update A.blp
+    ends 2 bpk unpack --fill zero --update A.blp
+    cp -p tape A.blp
+    ends 0 bpk unpack --update A.blp
+    cmp A raw
+}

@@ -756,3 +756,19 @@ tells_states() { # old new line
         bpk cat new.blpd | same - A
     done
 }
+
+@test "a copy whose data files are swapped contradicts no other one" {
+    data noise 100000 A
+    bpk pack -q -F chunked -z 8K --superchunk-size 32K -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    rm 1.blpd/data/__4__.bin
+    mv 2.blpd/data/__1__.bin x && mv 2.blpd/data/__2__.bin 2.blpd/data/__1__.bin && mv x 2.blpd/data/__2__.bin
+    for copies in '1.blpd 2.blpd' '2.blpd 1.blpd'; do
+        rm -rf new.blpd
+        status=0
+        bpk repair --merge --fill zero -o new.blpd $copies 2>"$err" || status=$?
+        [ $status -ne 1 ] || die "$(cat "$err")"
+        [ $status -ne 0 ] || bpk cat new.blpd | cmp - A
+    done
+}

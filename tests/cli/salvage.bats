@@ -597,3 +597,64 @@ wipe() { # FILE OFFSET COUNT
     ends 0 bpk repair --merge -f -o new.blp went.blp other.blp
     bpk cat new.blp | cmp - A
 }
+
+@test "the byte of a single chunk is guessed, and of a data file with one chunk" {
+    need_python
+    data field-f64 30000 A
+    bpk pack -q -o a.blp A
+    printf U | dd of=a.blp bs=1 seek=3000 conv=notrunc status=none
+    ends 2 bpk repair --apply --guess -o new.blp a.blp
+    says '1 of 1 chunk had a damaged byte, and is guessed'
+    bpk cat new.blp | cmp - A
+    bpk pack -q -F chunked -z 8K --superchunk-size 8K -o a.blpd A
+    printf U | dd of=a.blpd/data/__2__.bin bs=1 seek=3000 conv=notrunc status=none
+    ends 2 bpk repair --apply --guess -o new.blpd a.blpd
+    bpk cat new.blpd | cmp - A
+}
+
+@test "bytes behind a sealed archive: the archive alone comes back, byte for byte" {
+    data noise 100000 A
+    local kind
+    for kind in blp b2frame; do
+        bpk pack -q --seal -z 16K -o good.$kind A
+        { cat good.$kind && echo '<html>'; } >x.$kind
+        ends 0 bpk repair --apply -o new.$kind x.$kind
+        says 'behind the end of the sealed archive, are left out'
+        cmp new.$kind good.$kind
+        # with a damaged chunk, too
+        wipe x.$kind 40000 4
+        ends 2 bpk repair --apply -f -o new.$kind x.$kind
+        says '1 of 7 chunks is lost; --fill'
+        cmp new.$kind good.$kind
+    done
+}
+
+@test "a damaged chunk is mapped though bytes are behind the end" {
+    data noise 100000 A
+    bpk pack -q -z 16K -o a.blp A
+    wipe a.blp 40000 4
+    cp a.blp b.blp
+    echo foreign >>a.blp
+    head -c 16 /dev/zero >>b.blp # as an append leaves them
+    for file in a.blp b.blp; do
+        ends 2 bpk repair $file
+        grep -qx "$file: raw bytes 32768:49152 are lost" "$out"
+        says '1 of 7 chunks is lost; bpk repair --apply --fill zero'
+    done
+}
+
+@test "swapped data files without their lists are not certain; a damaged GSD file has no status 0" {
+    need_samples
+    data noise 100000 A
+    bpk pack -q -F chunked -z 8K --superchunk-size 16K -o d.blpd A
+    rm -r d.blpd/meta
+    mv d.blpd/data/__1__.bin x && mv d.blpd/data/__2__.bin d.blpd/data/__1__.bin && mv x d.blpd/data/__2__.bin
+    ends 2 bpk repair d.blpd
+    says 'data files that were swapped or copied would not show'
+    grep -q 'are intact, but not certain$' "$out"
+    ends 2 bpk repair --json d.blpd
+    grep -q '"certain":false' "$out"
+    cat "$BPK_SAMPLES/example_longer.gsd" >c.gsd
+    truncate -s 1000000 c.gsd
+    ends 2 bpk repair c.gsd
+}

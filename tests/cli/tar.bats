@@ -517,3 +517,20 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     rm b.blpd/data/l
     refuses 64 'would both' bpk tar -o u.tar b.blpd b.blpd/data/__1__.bin
 }
+
+@test "verify of a cut tar reads the members before the damage; a member alone is refused, with the way to it" {
+    need tar
+    data noise 100000 A
+    bpk pack -q -z 16K -o one.blp A
+    cp one.blp two.blp
+    printf 'hurt' | dd of=one.blp bs=1 seek=40000 conv=notrunc status=none
+    tar -cf t.tar one.blp two.blp
+    truncate -s -60000 t.tar
+    ends 2 bpk verify t.tar
+    says '^bpk: t.tar:one.blp: chunk 2'
+    says '^bpk: t.tar: tar is broken in or behind the member at byte'
+    for command in verify repair unpack; do
+        ends 2 bpk $command t.tar:one.blp
+        says '^bpk: t.tar:one.blp: tar is broken .*; bpk tar -x -f TAR extracts the members before that$'
+    done
+}

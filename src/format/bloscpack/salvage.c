@@ -93,13 +93,14 @@ static int test_place(struct bpk_bloscpack_search *s, uint64_t at, bool follows,
 
 /* ---- The kind of digest ---- */
 
-/* The first kind with several matches. Files of any header say it by their chunks. A chunk with
- * another one right behind it has no digest. */
-static int find_checksum(struct bpk_bloscpack_search *s, struct bpk_err *err)
+/* The first kind with several matches. Files of any header say it by their chunks, and if none is
+ * intact by the header. A chunk with another one right behind it has no digest. */
+static int find_checksum(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+			 struct bpk_err *err)
 {
 	unsigned votes[16] = { 0 }, most = 0;
 	struct bpk_chunk_header header, next;
-	bool is, follows;
+	bool is, follows, bare = false;
 
 	s->checksum = &bpk_checksums[0];
 	for (uint64_t at = 0; at < s->scan.size && most < VOTES; at++) {
@@ -109,6 +110,7 @@ static int find_checksum(struct bpk_bloscpack_search *s, struct bpk_err *err)
 			continue;
 		if (look(s, at + header.packed_size, &next, &follows, err) != 0)
 			return -1;
+		bare = bare || follows;
 		if (follows)
 			continue;
 		if (bring(s, at, &header, err) != 0)
@@ -125,6 +127,8 @@ static int find_checksum(struct bpk_bloscpack_search *s, struct bpk_err *err)
 			break;
 		}
 	}
+	if (most == 0 && !bare && left->has_header)
+		s->checksum = left->header.checksum;
 	return 0;
 }
 
@@ -223,14 +227,15 @@ static int guess_gap(struct bpk_bloscpack_search *s, uint64_t start, uint64_t en
 	return 0;
 }
 
-/* Move *start, where the first chunk that is known begins, to headers whose chunks lead there. */
+/* Move *start, where the first chunk that is known begins, or the end of the file, to headers whose
+ * chunks lead there. */
 static int find_front(struct bpk_bloscpack_search *s, uint64_t *start, struct bpk_err *err)
 {
 	enum { MOST = 16 };
 	struct bpk_chunk_header header;
 	bool is = true;
 
-	for (unsigned i = 0; is && i < MOST && *start < s->scan.size; i++) {
+	for (unsigned i = 0; is && i < MOST; i++) {
 		is = false;
 		for (uint64_t at = 0; !is && at < *start; at++) {
 			if (look(s, at, &header, &is, err) != 0)
@@ -306,13 +311,13 @@ static int find_seal(struct bpk_source *source, struct bpk_salvage *salvage, str
 static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvage,
 		      struct bpk_bloscpack_left *left, struct bpk_err *err)
 {
-	if (find_checksum(s, err) != 0)
+	if (bpk_bloscpack_left_read_header(&s->scan, left, err) != 0 ||
+	    find_checksum(s, left, err) != 0)
 		return -1;
 	salvage->checksum = s->checksum;
 	salvage->seal_size = bpk_bloscpack_digest_size(s);
 	salvage->proven = bpk_bloscpack_digest_size(s) > 0;
-	if (bpk_bloscpack_left_read_header(&s->scan, left, err) != 0 ||
-	    find_chunks(s, salvage, err) != 0 ||
+	if (find_chunks(s, salvage, err) != 0 ||
 	    (salvage->guesses && bpk_bloscpack_digest_size(s) > 0 &&
 	     guess_chunks(s, salvage, err) != 0) ||
 	    bpk_bloscpack_find_end(s, left, salvage, err) != 0 ||

@@ -264,8 +264,8 @@ static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, 
 		return 0;
 	return bpk_fail(
 		err, BPK_CORRUPT,
-		"%smeta/sizes: its digests do not match the chunks: some were swapped, or come "
-		"from another state of the dataset",
+		"%smeta/sizes: its digests do not match the chunks: some were changed or swapped, "
+		"or come from another state of the dataset",
 		home);
 }
 

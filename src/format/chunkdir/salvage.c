@@ -364,6 +364,7 @@ static int set_sizes(struct search *s, uint64_t superchunk)
 		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
 	salvage->counted = !s->unsure && file->nchunks > 0;
 	salvage->is_least = true;
+	salvage->exchangeable = s->nfiles > 1;
 	return 0;
 }
 

@@ -226,6 +226,13 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 	index = bpk_tar_index_new(source, err);
 	if (index == NULL)
 		goto out;
+	if (index->is_broken) { /* a later member of that name would count */
+		bpk_fail(err, BPK_CORRUPT, "%s; bpk tar -x -f TAR extracts the members before that",
+			 index->behind.text);
+		if (err != NULL)
+			err->advises = true;
+		goto out;
+	}
 	found = bpk_tar_index_find(index, clean);
 	if (found != NULL && found->kind != BPK_TAR_FOLDER) {
 		rc = bpk_tar_index_open(index, found, member, err);

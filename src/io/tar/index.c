@@ -179,20 +179,28 @@ static void sort(struct bpk_tar_index *index)
 		qsort(members, index->count, sizeof *members, by_name_and_turn);
 }
 
+/* Damage that stops the walk leaves the members before it. */
 static int walk(struct bpk_tar_index *index, struct bpk_err *err)
 {
 	const struct bpk_tar_entry *entry;
 	struct bpk_tar_stream *stream;
+	struct bpk_err why = { 0 };
 	int rc;
 
 	if (bpk_tar_stream_open(index->source, &stream, err) != 0)
 		return -1;
 	do {
-		rc = bpk_tar_stream_next(stream, &entry, err);
-		if (rc == 0 && add_entry(index, stream, entry, err) != 0)
+		rc = bpk_tar_stream_next(stream, &entry, &why);
+		if (rc == 0 && add_entry(index, stream, entry, &why) != 0)
 			rc = -1;
 	} while (rc == 0);
-	if (rc > 0) {
+	if (rc < 0 && why.kind == BPK_CORRUPT && index->count > 0) {
+		index->behind = why;
+		index->is_broken = true;
+		rc = 0;
+	} else if (rc < 0) {
+		bpk_fail_as(err, &why);
+	} else {
 		check_last(index, bpk_tar_stream_header(stream));
 		(void)bpk_tar_stream_check_rest(stream, &index->behind);
 	}

@@ -29,10 +29,12 @@ struct bpk_tar_index {
 	size_t count;
 	struct bpk_buf room, texts;
 	struct bpk_err behind; /* damage after the last member, which may hide more members */
+	bool is_broken;        /* in the middle: others may have taken the place of those before */
 	bool is_checked; /* during the walk: the last member was compared with the next header */
 };
 
-/* Walk over the whole tar. Takes source, also on failure, and fails as bpk_tar_list. */
+/* Walk over the whole tar, or to the damage behind a member. Takes source, also on failure, and fails
+ * as bpk_tar_list. */
 struct bpk_tar_index *bpk_tar_index_new(struct bpk_source *source, struct bpk_err *err);
 void bpk_tar_index_free(struct bpk_tar_index *index); /* NULL is harmless */
 
