@@ -316,18 +316,21 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 {
 	struct share own = { 0 }, all = { 0 }, pool = { 0 };
 	uint64_t count;
-	bool certain;
+	bool certain, is_refuted;
 	int best = find_best(m, &own, &certain), base;
 
 	*changed = *alone = false;
 	if (best == BPK_MERGE_UNION)
 		return 0;
-	if (search_union(m, &all, err) != 0 || bpk_merge_find_pool(m, &base, &count, err) != 0)
+	if (search_union(m, &all, err) != 0 || bpk_merge_find_pool(m, &base, &count, err) != 0 ||
+	    bpk_merge_is_refuted(m, &is_refuted, err) != 0)
 		return -1;
 	if (base != BPK_MERGE_UNION) {
 		pool = share_of(&m->found[base]);
 		pool.intact = count;
 	}
+	if (is_refuted)
+		all = (struct share){ 0 };
 	if (all.certain)
 		all.intact = bpk_max_u64(all.intact, pool.intact);
 	*alone = base == BPK_MERGE_UNION || !gives_more(&pool, &own);

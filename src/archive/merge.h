@@ -61,6 +61,10 @@ uint64_t bpk_merge_bare(const struct bpk_merge *merge);
  * the place is from now on that copy. *alone: the other copies have no chunk for it. */
 int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, bool *alone, struct bpk_err *err);
 
+/* *is: a copy whose numbers are certain has another intact chunk at a number than the union, which
+ * so is in a wrong order. Then bpk_merge_fall_back takes a copy. */
+int bpk_merge_is_refuted(struct bpk_merge *merge, bool *is, struct bpk_err *err);
+
 /* Complete the chunks that were found in the place by those of copies whose numbers are certain.
  * They are read from the copies, which must stay open. */
 int bpk_merge_complete(const struct bpk_merge *merge, struct bpk_salvage *found,

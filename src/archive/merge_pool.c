@@ -84,14 +84,14 @@ int bpk_merge_complete(const struct bpk_merge *m, struct bpk_salvage *found, str
 {
 	const struct bpk_saved *last;
 
-	if (!found->counted || found->estimated || found->disordered || found->count == 0)
+	if (!found->counted || found->estimated || found->disordered)
 		return 0;
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (may_give(found_in(m, c), found) &&
 		    add_copy(m, c, found_in(m, c), found, err) != 0)
 			return -1;
-	last = &found->all[found->count - 1];
-	if (!found->uneven && last->intact && last->number + 1 == found->nchunks)
+	last = found->count > 0 ? &found->all[found->count - 1] : NULL;
+	if (last != NULL && !found->uneven && last->intact && last->number + 1 == found->nchunks)
 		found->last_size = last->raw_size;
 	return 0;
 }
@@ -137,4 +137,74 @@ int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, s
 		}
 	}
 	return 0;
+}
+
+/* ---- The order of the union ---- */
+
+/* *same: the chunks of two lists, at their places, have the same bytes. */
+static int compare_chunks(const struct bpk_place *place, const struct bpk_salvage *found,
+			  const struct bpk_saved *x, const struct bpk_place *other_place,
+			  const struct bpk_salvage *other, const struct bpk_saved *y, bool *same,
+			  struct bpk_err *err)
+{
+	struct bpk_buf left = { 0 }, right = { 0 };
+	int rc = 0;
+
+	*same = x->special == y->special && x->packed_size == y->packed_size;
+	if (*same && x->special == BPK_SPECIAL_NONE) {
+		rc = bpk_salvage_fetch(place, found, x, &left, err);
+		if (rc == 0)
+			rc = bpk_salvage_fetch(other_place, other, y, &right, err);
+		*same = rc == 0 && memcmp(left.data, right.data, left.size) == 0;
+	}
+	bpk_buf_clear(&left);
+	bpk_buf_clear(&right);
+	return rc;
+}
+
+static int compare_copy(const struct bpk_merge *m, const struct bpk_place *place,
+			const struct bpk_salvage *united, size_t copy, bool *same,
+			struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &m->found[copy];
+	size_t i = 0, k = 0;
+
+	*same = true;
+	while (*same && i < united->count && k < found->count) {
+		const struct bpk_saved *x = &united->all[i], *y = &found->all[k];
+
+		if (x->number == y->number && x->intact && is_given(y) &&
+		    compare_chunks(place, united, x, &m->copies[copy].place, found, y, same, err) !=
+			    0)
+			return bpk_input_subject(&m->copies[copy], err);
+		i += x->number <= y->number;
+		k += y->number <= x->number;
+	}
+	return 0;
+}
+
+int bpk_merge_is_refuted(struct bpk_merge *m, bool *is, struct bpk_err *err)
+{
+	struct bpk_salvage united = { 0 };
+	struct bpk_merge_view view;
+	int rc;
+
+	*is = m->is_refuted;
+	if (*is)
+		return 0;
+	rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
+	if (rc == 0)
+		rc = m->format->salvage(&view.place, &united, err);
+	for (size_t c = 0; rc == 0 && !m->is_refuted && c < m->ncopies; c++) {
+		bool same = true;
+
+		/* without digests a chunk that unpacks may be damaged */
+		if (!m->dropped[c] && has_numbers(&m->found[c]) && m->found[c].proven)
+			rc = compare_copy(m, &view.place, &united, c, &same, err);
+		m->is_refuted = !same;
+	}
+	*is = m->is_refuted;
+	bpk_salvage_clear(&united);
+	bpk_merge_view_close(&view);
+	return rc;
 }

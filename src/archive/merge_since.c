@@ -274,6 +274,12 @@ static int compare_parts(struct bpk_merge *m, size_t a, size_t b, struct bpk_err
 				 err);
 }
 
+/* The chunks of a copy, as its header says; 0: that is damaged, or lost. */
+static uint64_t count_of(const struct bpk_salvage *found)
+{
+	return found->counted && !found->is_least ? found->nchunks : found->likely;
+}
+
 /* True if the size of the last chunk is known. */
 static bool knows_end(const struct bpk_salvage *found)
 {
@@ -286,6 +292,8 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 {
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
+	if (count_of(x) > 0 && count_of(y) > 0 && count_of(x) != count_of(y))
+		return bpk_merge_note_states(m, a, b, "their headers show", err);
 	if (!knows_end(x) || !knows_end(y) || x->nchunks != y->nchunks ||
 	    x->last_size == y->last_size)
 		return 0;

@@ -50,6 +50,29 @@ static bool has_hash(const struct result *r, uint64_t hash)
 	return bpk_merge_has_hash(r->hashes, r->count, hash);
 }
 
+static size_t count_prints(const struct bpk_merge_prints *list, uint64_t hash)
+{
+	const struct bpk_merge_print *first = bpk_merge_find_print(list, hash);
+	size_t count = 0;
+
+	while (first != NULL && first > list->all && first[-1].hash == hash)
+		first--;
+	while (first != NULL && first + count < list->all + list->count &&
+	       first[count].hash == hash)
+		count++;
+	return count;
+}
+
+/* True if an intact copy has chunks with this hash less often than another one. */
+static bool has_fewer(const struct result *r, size_t copy, const struct bpk_merge_print *print)
+{
+	const struct bpk_merge *m = r->merge;
+
+	return r->whose != BPK_MERGE_UNION && !print->once &&
+	       count_prints(&m->prints[r->whose], print->hash) <
+		       count_prints(&m->prints[copy], print->hash);
+}
+
 /* True if the result has no file of this name, or no chunk of it. */
 static bool is_unused(const struct result *r, const struct bpk_merge_file *file)
 {
@@ -111,7 +134,7 @@ static int find_strange(const struct result *r, size_t copy, struct bpk_err *err
 			return r->whose == BPK_MERGE_UNION
 				       ? -1
 				       : bpk_input_subject(&m->copies[r->whose], err);
-		if (!has)
+		if (!has || has_fewer(r, copy, &list->all[i]))
 			return bpk_merge_note_states(
 				m, other < copy ? other : copy, other < copy ? copy : other,
 				"chunks show that are intact in one alone", err);

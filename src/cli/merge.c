@@ -304,13 +304,16 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 static int unite(struct merging *m, char *const *paths, size_t count, struct bpk_err *err)
 {
 	struct bpk_salvage_job *job = &m->job;
-	bool applies = job->shared->output != NULL;
+	bool applies = job->shared->output != NULL, is_refuted;
 	struct bpk_err why = { 0 };
 
 	if (open_all(m, paths, count, err) != 0)
 		return -1;
-	if (bpk_side_verify(job->shared, &job->in, &why) == 0)
-		return give_whole(job, applies, err);
+	if (bpk_side_verify(job->shared, &job->in, &why) == 0) {
+		if (bpk_merge_is_refuted(job->merge, &is_refuted, err) != 0)
+			return -1;
+		return is_refuted ? save_chunks(job, applies, err) : give_whole(job, applies, err);
+	}
 	if (why.kind != BPK_CORRUPT && why.kind != BPK_UNSUPPORTED && why.kind != BPK_REPAIRABLE)
 		return bpk_fail_as(err, &why);
 	return save_chunks(job, applies, err);

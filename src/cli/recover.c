@@ -11,7 +11,7 @@
 #include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/text.h"
-#include "layout/gsd_editor.h"
+#include "layout/layout.h"
 
 static struct bpk_edit_options options_of(const struct bpk_args *args)
 {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/heal.h"
+#include "cli/identity.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -88,6 +89,7 @@ struct detour {
 	uint64_t at;       /* the raw bytes before it are dealt with */
 	uint64_t lost;     /* of them */
 	struct bpk_flow_result sum;
+	bool ends_early; /* before its last chunk */
 };
 
 /* Read everything, and list the damaged chunks. Any other failure is one. */
@@ -258,13 +260,38 @@ static void report_all(const struct detour *detour)
 		[BPK_FILL_NAN] = "became NaN",
 		[BPK_FILL_SKIP] = "were left out",
 	};
+	const struct bpk_chunks_info *chunks = &detour->transfer->in->info->chunks;
+	bool is_walked = !chunks->has_offsets && !chunks->extended; /* from chunk to chunk */
 	struct bpk_err line = { 0 };
 
 	bpk_fail(&line, BPK_CORRUPT,
-		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " are intact", detour->lost,
-		 how[detour->how], detour->at - detour->lost);
+		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " are intact%s", detour->lost,
+		 how[detour->how], detour->at - detour->lost,
+		 detour->ends_early && is_walked
+			 ? ", but without offsets perhaps not at their places"
+			 : "");
 	bpk_input_subject(detour->transfer->in, &line);
 	bpk_report(NULL, &line);
+}
+
+/* Sizes of a damaged header may be anything. The user's --max-output was tested before. */
+static int check_claim(const struct detour *detour, struct bpk_err *err)
+{
+	const struct bpk_transfer *transfer = detour->transfer;
+	const struct bpk_info *info = transfer->in->info;
+	char word[BPK_WORD_TEXT];
+
+	if (transfer->shared->max_output != BPK_UNKNOWN || detour->raw_size == BPK_UNKNOWN ||
+	    !bpk_identity_is_bomb(detour->raw_size, info->stored_size))
+		return 0;
+	bpk_fail(
+		err, BPK_CORRUPT,
+		"its header claims %" PRIu64 " raw bytes, more than 1000 times the archive's size, "
+		"and may be damaged; bpk repair %s shows which data are left, --max-output %" PRIu64
+		" fills all",
+		detour->raw_size, bpk_shell_word(transfer->in->path, word), detour->raw_size);
+	err->advises = true;
+	return bpk_input_subject(transfer->in, err);
 }
 
 static int unpack_around(struct detour *detour, const struct bpk_damage *damage,
@@ -275,6 +302,9 @@ static int unpack_around(struct detour *detour, const struct bpk_damage *damage,
 		     !(damage->count > 0 && is_last(damage, damage->count - 1));
 
 	detour->sum = (struct bpk_flow_result){ 0 };
+	detour->ends_early = early || (damage->count > 0 && is_last(damage, damage->count - 1));
+	if (check_claim(detour, err) != 0)
+		return -1;
 	if (go_around(detour, damage, err) != 0 ||
 	    (early && end_early(detour, damage, intact, err) != 0))
 		return -1;

@@ -772,3 +772,57 @@ tells_states() { # old new line
         [ $status -ne 0 ] || bpk cat new.blpd | cmp - A
     done
 }
+
+@test "an order that a certain copy contradicts is no result, and nothing is lost with a union that gives nothing" {
+    need_python
+    export BPK
+    data noise 39999 A
+    bpk pack -q -0 -z 2000 --no-offsets -o n.blp A
+    cp n.blp 1.blp
+    hurt 1.blp $(($(offset_of n.blp 3) + 100)) 4
+    hurt 1.blp $(($(offset_of n.blp 12) + 100)) 4
+    local at size source
+    at=$(offset_of n.blp 0)
+    size=$(($(offset_of n.blp 1) - at))
+    for source in 0 5 18; do
+        # a copy of a chunk lies before the first one
+        { head -c "$at" n.blp && tail -c +$(($(offset_of n.blp $source) + 1)) n.blp | head -c $size &&
+            tail -c +$((at + 1)) n.blp; } >2.blp
+        for copies in "1.blp 2.blp" "2.blp 1.blp"; do
+            status=0
+            bpk repair --merge -f -o new.blp $copies 2>"$err" || status=$?
+            [ $status -ne 0 ] || bpk cat new.blp | same - A || die "$source: $(cat "$err")"
+        done
+    done
+    # frames whose chunks stand elsewhere, or that are of two states
+    bpk pack -q -F b2frame --checksum none -0 -z 2000 -o 1.b2frame A
+    cp 1.b2frame 2.b2frame
+    head -c 2000 A | tr '\0-\377' '\1-\377\0' >piece
+    bpk write -q --at 8000 2.b2frame piece
+    ends 2 bpk repair --merge -o new.b2frame 1.b2frame 2.b2frame
+    [ "$(bpk cat new.b2frame | wc -c)" -eq 39999 ]
+}
+
+@test "copies of two states: a chunk that equals others, and a cut copy whose header counts more" {
+    need_python
+    data noise 40000 A
+    head -c 2000 A >more
+    local kind
+    for kind in "" --no-offsets; do
+        # shellcheck disable=SC2086 # a word, or none
+        bpk pack -q -f -0 -z 2000 $kind -o 0.blp A
+        cp 0.blp 1.blp
+        bpk append -q 1.blp more
+        cp 1.blp 2.blp
+        hurt 1.blp 21 1
+        truncate -s -400 2.blp
+        tells_states 0.blp 1.blp '(chunks show that are intact in one alone|their headers show)'
+    done
+    hurt 0.blp 5000 4
+    tells_states 0.blp 2.blp 'their headers show'
+    bpk pack -q -0 -z 2000 -o 0.b2frame A
+    cp 0.b2frame 1.b2frame
+    tail -c 2000 A | bpk append -q 1.b2frame -
+    truncate -s -400 1.b2frame
+    tells_states 0.b2frame 1.b2frame 'their headers show'
+}

@@ -658,3 +658,50 @@ wipe() { # FILE OFFSET COUNT
     truncate -s 1000000 c.gsd
     ends 2 bpk repair c.gsd
 }
+
+@test "chunks that the offsets name elsewhere are not in their order" {
+    need_python
+    data field-f64 40000 A
+    bpk pack -q -z 2000 -o a.blp A
+    cat >move.py <<'END'
+import json, os, subprocess, sys
+kind, i, k = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+info = json.loads(subprocess.run([os.environ["BPK"], "info", "-vv", "--json", "a.blp"], capture_output=True).stdout)
+spans = [(c["offset"], c["packed_size"] + 4) for c in info["chunks"]]
+data = open("a.blp", "rb").read()
+parts = [data[at : at + size] for at, size in spans]
+if kind == "swap":
+    assert len(parts[i]) != len(parts[k])
+    parts[i], parts[k] = parts[k], parts[i]
+elif kind == "insert":
+    parts.insert(i, parts[k])
+else:
+    parts.insert(k, parts[(i + k) // 2])
+    del parts[i]
+open("x.blp", "wb").write(data[: spans[0][0]] + b"".join(parts))
+END
+    export BPK
+    for move in "swap 3 9" "swap 3 4" "swap 18 19" "copy 3 12" "insert 0 3" "insert 7 3"; do
+        # shellcheck disable=SC2086 # words
+        "$python" move.py $move
+        ends 2 bpk repair x.blp
+        grep -q 'are intact, but not certain$' "$out" || die "$move: $(cat "$out" "$err")"
+        ends 2 bpk repair --apply --fill zero -f -o new.blp x.blp
+        # a copy whose header is damaged has them in order
+        cp a.blp e.blp
+        printf 'x' | dd of=e.blp bs=1 seek=17 conv=notrunc status=none
+        status=0
+        bpk repair --merge -f -o new.blp e.blp x.blp 2>"$err" || status=$?
+        [ $status -ne 0 ] || bpk cat new.blp | cmp - A || die "$move: $(cat "$err")"
+    done
+}
+
+@test "chunks of another kind of digest behind the end are told of" {
+    data noise 40000 A
+    bpk pack -q -z 4K -o a.blp A
+    bpk pack -q -z 4K --checksum sha256 -o b.blp A
+    { cat a.blp && printf xxxxx && cat b.blp; } >x.blp
+    ends 2 bpk repair --apply -o new.blp x.blp
+    says '10 intact chunks outside of it, as of another archive, are left out$'
+    bpk cat new.blp | cmp - A
+}

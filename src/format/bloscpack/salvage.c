@@ -307,6 +307,43 @@ static int find_seal(struct bpk_source *source, struct bpk_salvage *salvage, str
 	return rc;
 }
 
+/* Count the intact chunks in the bytes of the file from offset start on, of any kind of digest. */
+static int count_chunks(struct bpk_source *file, uint64_t start, uint64_t *count,
+			struct bpk_err *err)
+{
+	const struct bpk_bloscpack_left none = { 0 };
+	struct bpk_bloscpack_search s = { 0 };
+	struct bpk_salvage found = { 0 };
+	struct bpk_source *part = NULL;
+	int rc = bpk_source_slice(file, start, bpk_source_size(file) - start, &part, err);
+
+	if (rc == 0)
+		rc = bpk_scan_begin(&s.scan, part, false, err);
+	if (rc == 0)
+		rc = find_checksum(&s, &none, err);
+	if (rc == 0)
+		rc = find_chunks(&s, &found, err);
+	*count = bpk_salvage_intact(&found);
+	bpk_salvage_clear(&found);
+	bpk_scan_clear(&s.scan);
+	bpk_source_close(part);
+	return rc;
+}
+
+/* Leave out what is behind the archive, and say so if it has chunks. */
+static int leave_others(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+			struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	uint64_t others = 0;
+
+	if (bpk_bloscpack_find_end(s, left, salvage, err) != 0)
+		return -1;
+	if (s->scan.size < bpk_source_size(s->scan.source) &&
+	    count_chunks(s->scan.source, s->scan.size, &others, err) != 0)
+		return -1;
+	return bpk_salvage_doubt_others(salvage, others, err);
+}
+
 /* Find the chunks, and left's parts. */
 static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvage,
 		      struct bpk_bloscpack_left *left, struct bpk_err *err)
@@ -320,7 +357,7 @@ static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvag
 	if (find_chunks(s, salvage, err) != 0 ||
 	    (salvage->guesses && bpk_bloscpack_digest_size(s) > 0 &&
 	     guess_chunks(s, salvage, err) != 0) ||
-	    bpk_bloscpack_find_end(s, left, salvage, err) != 0 ||
+	    leave_others(s, left, salvage, err) != 0 ||
 	    bpk_salvage_find_chunk_size(salvage, err) != 0)
 		return -1;
 	bpk_salvage_drop_others(salvage, s->scan.size);

@@ -23,6 +23,7 @@ static inline unsigned bpk_bloscpack_digest_size(const struct bpk_bloscpack_sear
 struct bpk_bloscpack_left {
 	bool has_header; /* the file's own, which no digest covers */
 	struct bpk_bloscpack_header header;
+	bool is_disordered; /* the offsets are not those of the chunks in their order */
 
 	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
 	uint64_t shift;    /* of the good part: bytes that came before it; wraps if bytes went */
@@ -47,7 +48,7 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 /*
  * Find the end of the archive, behind its last chunk, by the header, and leave out what follows,
  * such as another archive, whose chunks are none of its own. salvage has all chunks of the file,
- * and the header was read.
+ * and the header was read. The size of the scan becomes that of the archive.
  */
 int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err);

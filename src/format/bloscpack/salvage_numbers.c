@@ -4,6 +4,8 @@
  */
 #include "format/bloscpack/salvage.h"
 
+#include <stdlib.h>
+
 /* ---- The end ---- */
 
 /* The header may be that of the file, and count its chunks. */
@@ -45,8 +47,8 @@ static int find_table(struct bpk_bloscpack_search *s, const struct bpk_bloscpack
 
 /*
  * *kept: as many of the chunks that were found are the file's own, by n entries at offset table,
- * some of which may be damaged; 0: that is not known. The last chunk is named by its entry, follows
- * those that are, or is lost: then its entry leads between two chunks.
+ * some of which may be damaged; 0: that is not known. The last chunk is named by its entry, or lost:
+ * then its entry leads between two chunks.
  */
 static int keep_entries(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
 			const struct bpk_salvage *salvage, size_t *kept, struct bpk_err *err)
@@ -70,11 +72,6 @@ static int keep_entries(struct bpk_bloscpack_search *s, uint64_t table, uint64_t
 		count = k + 1;
 		number = i;
 	}
-	while (count > 0 && count < salvage->count && number + 1 < n &&
-	       all[count].offset == end_of(s, &all[count - 1])) {
-		count++;
-		number++;
-	}
 	/* bytes that came in may have moved chunks behind the last entry, but not more than n */
 	is_lost = count > 0 && count < salvage->count && offset >= end_of(s, &all[count - 1]) &&
 		  offset < all[count].offset && salvage->count - count >= n - number;
@@ -83,8 +80,8 @@ static int keep_entries(struct bpk_bloscpack_search *s, uint64_t table, uint64_t
 	return 0;
 }
 
-/* Without entries: as many chunks as the header counts follow each other, and have the sizes that
- * it says. */
+/* Without entries: as many chunks as the header counts follow each other, and no more, and have the
+ * sizes that it says. */
 static bool is_complete(const struct bpk_bloscpack_search *s,
 			const struct bpk_bloscpack_header *header,
 			const struct bpk_salvage *salvage)
@@ -92,7 +89,8 @@ static bool is_complete(const struct bpk_bloscpack_search *s,
 	const struct bpk_saved *all = salvage->all;
 	uint64_t n = header->nchunks;
 
-	if (n > salvage->count || header->has_offsets)
+	if (n > salvage->count || header->has_offsets ||
+	    (n < salvage->count && all[n].offset == end_of(s, &all[n - 1])))
 		return false;
 	for (uint64_t i = 0; i < n; i++)
 		if (all[i].raw_size != (i + 1 < n ? header->chunk_size : header->last_chunk_size) ||
@@ -105,10 +103,10 @@ int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_blos
 			   struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *header = &left->header;
-	size_t kept = 0, count = salvage->count;
-	uint64_t table, others = 0;
+	size_t kept = 0;
+	uint64_t table;
 
-	if (!may_count(s, left) || count == 0)
+	if (!may_count(s, left) || salvage->count == 0)
 		return 0;
 	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0 ||
 	    (table != BPK_UNKNOWN &&
@@ -118,11 +116,9 @@ int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_blos
 		kept = (size_t)header->nchunks;
 	if (kept == 0)
 		return 0;
-	for (size_t i = kept; i < count; i++)
-		others += salvage->all[i].intact;
 	salvage->count = kept;
 	s->scan.size = end_of(s, &salvage->all[kept - 1]);
-	return bpk_salvage_doubt_others(salvage, others, err);
+	return 0;
 }
 
 /* ---- Numbers ---- */
@@ -255,6 +251,62 @@ static int number_by_entries(struct bpk_bloscpack_search *s,
 						  &salvage->counted, err);
 }
 
+/* True if entry i of the sorted places between start and end stands at its place among them. */
+static bool is_plausible(const uint64_t *entries, uint64_t i, uint64_t n, uint64_t end)
+{
+	return entries[i] < end && (i == 0 || entries[i] > entries[i - 1]) &&
+	       (i + 1 == n || entries[i] < entries[i + 1]);
+}
+
+/* True if the chunks i - 1 and i have each other's size by the entries. */
+static bool are_swapped(const struct bpk_bloscpack_search *s, const uint64_t *entries, uint64_t i,
+			uint64_t n, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t behind = i + 1 < n ? entries[i + 1] : s->scan.size;
+
+	return i > 0 && end_of(s, &all[i - 1]) - all[i - 1].offset == behind - entries[i] &&
+	       end_of(s, &all[i]) - all[i].offset == entries[i] - entries[i - 1];
+}
+
+/* The entries, of as many chunks as were found, name other places: several that are sound by
+ * themselves, as damage does not make them, or one between two chunks that were swapped. */
+static int compare_entries(struct bpk_bloscpack_search *s, uint64_t table,
+			   const struct bpk_salvage *salvage, bool *contradict, struct bpk_err *err)
+{
+	uint64_t n = salvage->count, others = 0, sound = 0, last = 0;
+	uint64_t *entries = bpk_calloc((size_t)n, sizeof *entries, err);
+	int rc = entries == NULL ? -1 : 0;
+
+	*contradict = false;
+	for (uint64_t i = 0; rc == 0 && i < n; i++)
+		rc = see_entry(s, table, i, &entries[i], err);
+	for (uint64_t i = 0; rc == 0 && i < n; i++) {
+		if (entries[i] == salvage->all[i].offset)
+			continue;
+		others++;
+		last = i;
+		sound += is_plausible(entries, i, n, s->scan.size);
+	}
+	if (rc == 0)
+		*contradict = sound > 1 || (others == 1 && sound == 1 &&
+					    are_swapped(s, entries, last, n, salvage));
+	free(entries);
+	return rc;
+}
+
+/* The same, if the entries are found. */
+static int test_order(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_header *header,
+		      const struct bpk_salvage *salvage, bool *contradict, struct bpk_err *err)
+{
+	uint64_t table;
+
+	*contradict = false;
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0)
+		return -1;
+	return table == BPK_UNKNOWN ? 0 : compare_entries(s, table, salvage, contradict, err);
+}
+
 /* The counts and sizes of the array that the metadata describe, which a digest covers, in place of
  * the header. False: they do not fit. */
 static bool count_by_array(const struct bpk_bloscpack_left *left,
@@ -339,8 +391,13 @@ static int number_by_header(struct bpk_bloscpack_search *s,
 	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
 	salvage->counted =
 		salvage->count == header->nchunks && salvage->gapless && fits_last(header, salvage);
+	if (own && salvage->nchunks == header->nchunks)
+		salvage->likely = header->nchunks;
 	for (size_t i = 0; salvage->counted && i < salvage->count; i++)
 		salvage->all[i].number = i;
+	if (salvage->counted && own &&
+	    test_order(s, header, salvage, &left->is_disordered, err) != 0)
+		return -1;
 	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
 				      : number_behind(s, left, header, salvage, err)) != 0)
 		return -1;
@@ -368,7 +425,10 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 	else if (number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
 	bpk_salvage_trust_last(salvage);
-	if (!salvage->counted)
+	salvage->counted = salvage->counted && !left->is_disordered;
+	if (left->is_disordered)
+		salvage->unplaced = "the offsets name other places: chunks were swapped or copied";
+	else if (!salvage->counted)
 		salvage->unplaced =
 			left->start == BPK_UNKNOWN
 				? "it is unknown whether others were before the first, from which "

@@ -490,6 +490,9 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	bool is_empty;
 
 	salvage->file_size = left->has_header && !left->bad_header ? left->header.frame_size : 0;
+	if (left->is_cut)
+		salvage->file_size = left->seen.frame;
+	salvage->estimated = salvage->estimated || left->is_old;
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->checksum = checksum_of(left);

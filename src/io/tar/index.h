@@ -33,8 +33,8 @@ struct bpk_tar_index {
 	bool is_checked; /* during the walk: the last member was compared with the next header */
 };
 
-/* Walk over the whole tar, or to the damage behind a member. Takes source, also on failure, and fails
- * as bpk_tar_list. */
+/* Walk over the whole tar, or to the damage behind a member. Takes source, also on failure, and
+ * fails as bpk_tar_list. */
 struct bpk_tar_index *bpk_tar_index_new(struct bpk_source *source, struct bpk_err *err);
 void bpk_tar_index_free(struct bpk_tar_index *index); /* NULL is harmless */
 
