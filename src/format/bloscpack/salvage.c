@@ -330,7 +330,7 @@ static int count_chunks(struct bpk_source *file, uint64_t start, uint64_t *count
 	return rc;
 }
 
-/* Leave out what is behind the archive, and say so if it has chunks. */
+/* Leave out the bytes behind the archive, and say so if they have chunks. */
 static int leave_others(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			struct bpk_salvage *salvage, struct bpk_err *err)
 {

@@ -46,7 +46,7 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 			    struct bpk_bloscpack_left *left, struct bpk_err *err);
 
 /*
- * Find the end of the archive, behind its last chunk, by the header, and leave out what follows,
+ * Find the end of the archive, behind its last chunk, by the header, and leave out the bytes behind,
  * such as another archive, whose chunks are none of its own. salvage has all chunks of the file,
  * and the header was read. The size of the scan becomes that of the archive.
  */

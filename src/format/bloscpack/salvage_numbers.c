@@ -47,8 +47,8 @@ static int find_table(struct bpk_bloscpack_search *s, const struct bpk_bloscpack
 
 /*
  * *kept: as many of the chunks that were found are the file's own, by n entries at offset table,
- * some of which may be damaged; 0: that is not known. The last chunk is named by its entry, or lost:
- * then its entry leads between two chunks.
+ * some of which may be damaged; 0: that is not known. The last chunk is named by its entry; if it
+ * is lost, that leads between two chunks.
  */
 static int keep_entries(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
 			const struct bpk_salvage *salvage, size_t *kept, struct bpk_err *err)
