@@ -46,9 +46,9 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 			    struct bpk_bloscpack_left *left, struct bpk_err *err);
 
 /*
- * Find the end of the archive, behind its last chunk, by the header, and leave out the bytes behind
- * it, such as another archive, whose chunks are none of its own. salvage has all chunks of the file,
- * and the header was read. The size of the scan becomes that of the archive.
+ * Find the end of the archive, behind its last chunk, by the header, and leave out the bytes
+ * behind it, such as another archive, whose chunks are none of its own. salvage has all chunks of
+ * the file, and the header was read. The size of the scan becomes that of the archive.
  */
 int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err);
