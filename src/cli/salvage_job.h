@@ -91,8 +91,8 @@ static inline bool bpk_salvage_is_certain(const struct bpk_salvage_job *job)
 {
 	const struct bpk_salvage *found = &job->found;
 
-	return job->is_whole ||
-	       (found->counted && !found->estimated && !found->disordered && !found->unnoticed);
+	return job->is_whole || (found->counted && !found->estimated && !found->disordered &&
+				 !found->unnoticed && !found->maybe_array);
 }
 
 /* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */

@@ -64,7 +64,8 @@ struct bpk_salvage {
 	bool numbered;      /* each intact chunk has the digest that is recorded for its number */
 	bool estimated;     /* though counted: numbers in some file follow from order and sizes */
 	bool disordered;    /* the intact chunks are not those that digests over all record */
-	bool exchangeable;  /* they lie in several files, whose order those digests alone prove */
+	bool maybe_array;  /* the shape of an array may be lost: its raw bytes have another order */
+	bool exchangeable; /* they lie in several files, whose order those digests alone prove */
 	/* If not counted: in words, why numbers are not certain; or NULL. */
 	const char *unplaced;
 	size_t nothers; /* intact chunks of another size, as of an archive inside the data */

@@ -86,3 +86,13 @@ rounds() {
         bpk info --json new.$kind | grep -q '"identity_root":"'
     done
 }
+
+@test "without its shape the ranges of an array are not certain" {
+    data field-f64 40000 A
+    bpk pack -q --dtype '<i4' --shape 100,100 --chunk-shape 30,40 -o x.b2nd A
+    printf '\377' | dd of=x.b2nd bs=1 seek=110 conv=notrunc status=none
+    ends 2 bpk repair --json x.b2nd
+    grep -q '"certain":false' "$out"
+    ends 2 bpk repair x.b2nd
+    says 'the header is lost, and with it shape and fixed metadata'
+}

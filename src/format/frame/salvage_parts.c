@@ -449,6 +449,8 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 
 	salvage->unnoticed = lacks_trailer || left->bad_header ||
 			     (left->bad_layers && left->hints.checksum == NULL);
+	salvage->maybe_array =
+		!left->has_header && left->has_fields && left->header.size > BPK_FRAME_LEAST_HEADER;
 	if (left->is_cut)
 		unprove(salvage);
 	salvage->sealed = left->has_header &&
