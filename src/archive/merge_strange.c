@@ -63,14 +63,22 @@ static size_t count_prints(const struct bpk_merge_prints *list, uint64_t hash)
 	return count;
 }
 
-/* True if an intact copy has chunks with this hash less often than another one. */
+static size_t count_hashes(const struct result *r, uint64_t hash)
+{
+	size_t count = 0;
+
+	if (r->whose != BPK_MERGE_UNION)
+		return count_prints(&r->merge->prints[r->whose], hash);
+	for (size_t i = 0; i < r->count; i++)
+		count += r->hashes[i] == hash;
+	return count;
+}
+
+/* True if the result has chunks with this hash less often than the copy. */
 static bool has_fewer(const struct result *r, size_t copy, const struct bpk_merge_print *print)
 {
-	const struct bpk_merge *m = r->merge;
-
-	return r->whose != BPK_MERGE_UNION && !print->once &&
-	       count_prints(&m->prints[r->whose], print->hash) <
-		       count_prints(&m->prints[copy], print->hash);
+	return !print->once &&
+	       count_hashes(r, print->hash) < count_prints(&r->merge->prints[copy], print->hash);
 }
 
 /* True if the result has no file of this name, or no chunk of it. */
