@@ -302,12 +302,6 @@ static int check_removal(const struct unpack_args *args, const struct bpk_input 
 
 	if (!args->shared.remove || bpk_share_assists() || strcmp(in->path, "-") == 0)
 		return 0;
-	if (bpk_place_pending(&in->place)) {
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place FILE "
-			 "settles it, and --rm waits for that");
-		return bpk_input_subject(in, err);
-	}
 	side = bpk_side_name(in->path, err);
 	if (side == NULL)
 		return -1;

@@ -316,26 +316,3 @@ open("c", "wb").write(blp_make.chunk(b"0123456789" * 30))' "$tests/lib"
     leaves_one 1 '^bpk: d.blpd: is an operand of this command, or holds one' \
         bpk pack -f -F chunked d m/__1__.bin
 }
-
-@test "--rm keeps an archive with a change that was interrupted, and its journal" {
-    need_nth
-    local n found=
-    data noise 300000 A
-    data noise 5000 more
-    for n in 3 4 5 6 7 8 9; do
-        rm -f x.blp x.blp.bpp .x.blp.bpkj
-        bpk pack -q -0 -z 16K -o x.blp A
-        bpk parity -q x.blp 10
-        "$nth" -n $n -a after "$BPK" write --at 100 x.blp more >/dev/null 2>&1 || true
-        status=0
-        "$BPK" verify --parity x.blp 2>"$err" || status=$?
-        [ $status -ne 0 ] || continue # the journal is unfinished
-        found=yes
-        [ $status -eq 3 ]
-        says 'a change was interrupted and is pending; bpk repair --in-place x.blp'
-        ends 3 bpk unpack -f --rm -o raw x.blp
-        says 'a change was interrupted and is pending; bpk repair --in-place x.blp settles it, and --rm waits for that$'
-        [ -e x.blp ] && [ -e .x.blp.bpkj ] && [ -e x.blp.bpp ]
-    done
-    [ "$found" ]
-}

@@ -448,3 +448,23 @@ spoil() { # FILE OFFSET SIZE
         grep -q 'raw bytes 0:100000 are intact' "$out"
     done
 }
+
+@test "--parity of an archive whose change was interrupted names the step that settles it" {
+    need_nth
+    local n found=
+    data noise 300000 A
+    data noise 5000 more
+    for n in 3 4 5 6 7 8 9; do
+        rm -f x.blp x.blp.bpp .x.blp.bpkj
+        bpk pack -q -0 -z 16K -o x.blp A
+        bpk parity -q x.blp 10
+        "$nth" -n $n -a after "$BPK" write --at 100 x.blp more >/dev/null 2>&1 || true
+        status=0
+        "$BPK" verify --parity x.blp 2>"$err" || status=$?
+        [ $status -ne 0 ] || continue # the journal is unfinished
+        found=yes
+        [ $status -eq 3 ]
+        says 'a change was interrupted and is pending; bpk repair --in-place x.blp'
+    done
+    [ "$found" ]
+}
