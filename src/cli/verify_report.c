@@ -194,12 +194,12 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 	*use = "writes the content as it is";
 	if (found->differing.count > 0)
 		return "bpk unpack -o RAW";
-	*use = "writes the content of all";
-	if (in->info != NULL && in->info->members > 1 && in->info->members != BPK_UNKNOWN)
-		return "bpk unpack --fill zero -o RAW";
 	*use = "saves the content that is sealed";
 	if (found->intact && bpk_input_rest(in) > 0)
 		return "bpk repair --apply -o OUT";
+	*use = "writes the content of all";
+	if (in->info != NULL && in->info->members > 1 && in->info->members != BPK_UNKNOWN)
+		return "bpk unpack --fill zero -o RAW";
 	if (in->format == NULL && !may_be_salvaged(in))
 		return NULL;
 	saves = found->intact && in->info->chunks.checksum->size > 0;
