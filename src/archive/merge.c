@@ -302,8 +302,8 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 	struct bpk_merge_view view;
 	int rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
 
-	if (rc == 0)
-		rc = m->format->salvage(&view.place, &found, err);
+	if (rc == 0 && m->format->salvage(&view.place, &found, err) != 0)
+		rc = bpk_input_subject(&m->copies[0], err);
 	*share = share_of(&found);
 	bpk_salvage_clear(&found);
 	bpk_merge_view_close(&view);

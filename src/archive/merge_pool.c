@@ -193,8 +193,8 @@ int bpk_merge_is_refuted(struct bpk_merge *m, bool *is, struct bpk_err *err)
 	if (*is)
 		return 0;
 	rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
-	if (rc == 0)
-		rc = m->format->salvage(&view.place, &united, err);
+	if (rc == 0 && m->format->salvage(&view.place, &united, err) != 0)
+		rc = bpk_input_subject(&m->copies[0], err);
 	for (size_t c = 0; rc == 0 && !m->is_refuted && c < m->ncopies; c++) {
 		bool same = true;
 
