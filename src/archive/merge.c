@@ -347,22 +347,6 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 
 /* ---- Writing ---- */
 
-static int copy_bytes(struct bpk_source *source, struct bpk_draft *draft, struct bpk_err *err)
-{
-	enum { BLOCK = 1 << 20 };
-	struct bpk_buf block = { 0 };
-	size_t got = BLOCK;
-	int rc = bpk_buf_resize(&block, BLOCK, err);
-
-	for (uint64_t at = 0; rc == 0 && got == BLOCK; at += got) {
-		rc = bpk_source_read_at(source, at, bpk_span(block.data, BLOCK), &got, err);
-		if (rc == 0)
-			rc = bpk_draft_write(draft, bpk_view(block.data, got), err);
-	}
-	bpk_buf_clear(&block);
-	return rc;
-}
-
 static int write_file(struct bpk_dir *dir, struct bpk_tree *tree, const char *name,
 		      struct bpk_err *err)
 {
@@ -375,7 +359,7 @@ static int write_file(struct bpk_dir *dir, struct bpk_tree *tree, const char *na
 	if (rc == 0)
 		rc = bpk_tree_draft(tree, name, &draft, err);
 	if (rc == 0)
-		rc = copy_bytes(source, draft, err);
+		rc = bpk_draft_copy(draft, source, err);
 	if (rc == 0)
 		rc = bpk_tree_stage(tree, draft, err);
 	else
@@ -390,7 +374,7 @@ int bpk_merge_write(struct bpk_merge *m, struct bpk_draft *draft, struct bpk_err
 	int rc = bpk_merge_place(m, &place, err);
 
 	if (rc == 0 && !place.is_directory)
-		rc = copy_bytes(place.source, draft, err);
+		rc = bpk_draft_copy(draft, place.source, err);
 	for (size_t i = 0; rc == 0 && place.is_directory && i < m->nfiles; i++)
 		rc = write_file(place.directory, bpk_draft_tree(draft), m->files[i].name, err);
 	bpk_place_close(&place);

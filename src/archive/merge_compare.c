@@ -117,10 +117,9 @@ static int compare_chunk(struct bpk_merge *m, size_t a, const struct bpk_saved *
 	return bpk_merge_compare_runs(m, left, &first, right, &second, same, err);
 }
 
-/* True if a chunk that was found in the copy is that of its number. */
-static bool has_numbers(const struct bpk_salvage *found)
+bool bpk_merge_is_sure(const struct bpk_salvage *found)
 {
-	return found->counted && !found->disordered && found->doubt.size == 0;
+	return found->counted && found->doubt.size == 0 && !found->disordered;
 }
 
 /* Compare the chunks of the same numbers. Without digests a chunk that unpacks may be damaged, so
@@ -151,7 +150,7 @@ static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_er
  * any. */
 static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
 {
-	return has_numbers(&m->found[a]) && has_numbers(&m->found[b]) &&
+	return bpk_merge_is_sure(&m->found[a]) && bpk_merge_is_sure(&m->found[b]) &&
 	       (!m->proven || (m->found[a].proven && m->found[b].proven));
 }
 

@@ -176,9 +176,6 @@ int bpk_merge_fail_other(const struct bpk_merge *m, size_t a, size_t b, const ch
 /* List the prints of the copies that have no list yet. */
 int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err);
 
-/* The numbers of a copy's chunks are certain by the copy alone. */
-bool bpk_merge_is_sure(const struct bpk_salvage *found);
-
 /* The size of the file with the index of a directory, as proven headers say, of copies of one
  * state; bytes behind that are foreign. BPK_UNKNOWN: it is none, or they do not say. */
 uint64_t bpk_merge_told_size(const struct bpk_merge *m, const struct bpk_merge_file *file);
@@ -277,6 +274,9 @@ int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
 
 /* ---- Chunks: merge_compare.c, merge_runs.c ---- */
+
+/* The numbers of a copy's chunks are certain by the copy alone. */
+bool bpk_merge_is_sure(const struct bpk_salvage *found);
 
 /* Fails if two copies contradict each other. */
 int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);

@@ -143,11 +143,6 @@ int bpk_merge_has_there(struct bpk_source *source, uint64_t at, uint64_t size, u
 
 /* ---- Trust ---- */
 
-bool bpk_merge_is_sure(const struct bpk_salvage *found)
-{
-	return found->counted && found->doubt.size == 0 && !found->disordered;
-}
-
 uint64_t bpk_merge_told_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
 {
 	uint64_t size = BPK_UNKNOWN;

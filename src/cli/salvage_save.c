@@ -372,23 +372,6 @@ static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *er
 	return bpk_place_unchanged(place, err);
 }
 
-/* Of an archive that is whole, a file: all bytes. */
-static int copy_bytes(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	enum { BLOCK = 1 << 20 };
-	struct bpk_buf *block = &job->proof;
-	size_t got = BLOCK;
-	int rc = bpk_buf_resize(block, BLOCK, err);
-
-	for (uint64_t at = 0; rc == 0 && got == BLOCK; at += got) {
-		rc = bpk_source_read_at(job->in.place.source, at, bpk_span(block->data, BLOCK),
-					&got, err);
-		if (rc == 0)
-			rc = bpk_draft_write(job->draft, bpk_view(block->data, got), err);
-	}
-	return rc;
-}
-
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const char *target = job->shared->output;
@@ -416,7 +399,7 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	else
 		rc = !job->is_whole       ? write_into(job, err)
 		     : job->merge != NULL ? bpk_merge_write(job->merge, job->draft, err)
-					  : copy_bytes(job, err);
+					  : bpk_draft_copy(job->draft, job->in.place.source, err);
 	if (rc == 0)
 		rc = check_unchanged(job, err);
 	if (rc != 0)

@@ -396,6 +396,9 @@ int bpk_draft_reread(struct bpk_draft *draft, struct bpk_err *err);
 /* Append bytes. EPIPE fails with BPK_PIPE. */
 int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err);
 
+/* Append all bytes of a seekable source, without its cursor. */
+int bpk_draft_copy(struct bpk_draft *draft, struct bpk_source *source, struct bpk_err *err);
+
 /* Write or read at an offset; seekable drafts only. read_at, and a write over bytes that were
  * written, need bpk_draft_reread; read_at fails unless every byte exists. Long runs of zeros
  * written past the end of a draft file may become holes. */

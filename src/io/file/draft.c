@@ -394,6 +394,22 @@ int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_e
 	return rc;
 }
 
+int bpk_draft_copy(struct bpk_draft *draft, struct bpk_source *source, struct bpk_err *err)
+{
+	enum { BLOCK = 1 << 20 };
+	struct bpk_buf block = { 0 };
+	size_t got = BLOCK;
+	int rc = bpk_buf_resize(&block, BLOCK, err);
+
+	for (uint64_t at = 0; rc == 0 && got == BLOCK; at += got) {
+		rc = bpk_source_read_at(source, at, bpk_span(block.data, BLOCK), &got, err);
+		if (rc == 0)
+			rc = bpk_draft_write(draft, bpk_view(block.data, got), err);
+	}
+	bpk_buf_clear(&block);
+	return rc;
+}
+
 int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
 		       struct bpk_err *err)
 {
