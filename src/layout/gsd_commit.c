@@ -392,6 +392,15 @@ static void drop_frames(struct bpk_gsd_editor *editor, uint64_t nframes)
 	editor->nframes = nframes;
 }
 
+/* The data of a torn frame may be claimed to lie behind the file's end, where a new index would pass
+ * for them. */
+static int guard(struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	if (!editor->damaged || editor->store.ops->guard == NULL)
+		return 0;
+	return editor->store.ops->guard(editor->store.own, err);
+}
+
 /* True if switching to the other block would make the file shorter. */
 static bool is_last(const struct bpk_gsd_editor *editor)
 {
@@ -415,7 +424,7 @@ int bpk_gsd_editor_truncate(struct bpk_gsd_editor *editor, uint64_t nframes, str
 	drop_frames(editor, nframes);
 	if (bpk_gsd_editor_check(editor, err) != 0)
 		return -1;
-	if (commit(editor, true, err) != 0)
+	if (guard(editor, err) != 0 || commit(editor, true, err) != 0)
 		return -1;
 	return is_last(editor) ? commit(editor, true, err) : 0;
 }

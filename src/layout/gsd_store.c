@@ -12,6 +12,11 @@ static uint64_t begin_edit(void *own, uint64_t end)
 	return end;
 }
 
+static int guard_edit(void *own, struct bpk_err *err)
+{
+	return bpk_edit_need_journal(own, err);
+}
+
 static void set_free(void *own, uint64_t offset, uint64_t size)
 {
 	bpk_edit_set_free(own, offset, size);
@@ -36,6 +41,7 @@ struct bpk_gsd_store bpk_gsd_store_of_edit(struct bpk_edit *edit)
 {
 	static const struct bpk_gsd_store_ops ops = {
 		.begin = begin_edit,
+		.guard = guard_edit,
 		.set_free = set_free,
 		.write_at = write_edit,
 		.commit = commit_edit,

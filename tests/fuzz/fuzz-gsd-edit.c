@@ -121,6 +121,7 @@ struct store {
 	uint64_t free_offset, free_size;
 	unsigned fail_at; /* the number of the write that fails; 0: no write fails */
 	unsigned nwrites;
+	bool guarded;          /* until the next commit */
 	struct bpk_buf before; /* the file as opened or last committed */
 };
 
@@ -164,6 +165,16 @@ static uint64_t begin(void *own, uint64_t end)
 	return end;
 }
 
+static int guard(void *own, struct bpk_err *err)
+{
+	struct store *store = own;
+
+	(void)err;
+	require(store->top == store->end, "nothing was written before");
+	store->guarded = true;
+	return 0;
+}
+
 static void set_free(void *own, uint64_t offset, uint64_t size)
 {
 	struct store *store = own;
@@ -201,7 +212,7 @@ static int commit(void *own, struct bpk_view header, uint64_t end, struct bpk_er
 
 	require(header.size == HEADER, "a header is one");
 	require(end >= HEADER && end <= store->top, "the content ends where something was written");
-	if (store->before.size > 0)
+	if (store->before.size > 0 && !store->guarded)
 		check_unharmed(store);
 	if (++store->nwrites == store->fail_at)
 		return bpk_fail(err, BPK_LIMIT, "this commit fails");
@@ -209,14 +220,30 @@ static int commit(void *own, struct bpk_view header, uint64_t end, struct bpk_er
 	store->file.size = (size_t)end;
 	store->end = store->top = end;
 	store->free_size = 0;
+	store->guarded = false;
 	keep_before(store);
 	return 0;
+}
+
+/* What the next change finds: guarded writes are undone. */
+static void end_session(struct store *store)
+{
+	struct bpk_err err = { 0 };
+
+	if (store->guarded) {
+		store->file.size = 0;
+		require(bpk_buf_append(&store->file, bpk_buf_view(&store->before), &err) == 0,
+			err.text);
+		store->guarded = false;
+	}
+	check_unharmed(store);
 }
 
 static struct bpk_gsd_store store_of(struct store *store)
 {
 	static const struct bpk_gsd_store_ops ops = {
 		.begin = begin,
+		.guard = guard,
 		.set_free = set_free,
 		.write_at = write_at,
 		.commit = commit,
@@ -421,7 +448,7 @@ static void add_frames(struct bpk_view bytes, const struct names *names, uint8_t
 	    truncate_to(&store, editor, bpk_gsd_editor_nframes(editor) - seed % 3) &&
 	    append(&store, editor, odd, (uint8_t)(seed + 3)))
 		(void)truncate_to(&store, editor, bpk_gsd_editor_nframes(editor) / 2);
-	check_unharmed(&store);
+	end_session(&store);
 	bpk_gsd_editor_close(editor);
 	store_clear(&store);
 }
@@ -442,7 +469,7 @@ static void cut_frames(struct bpk_view bytes, const struct names *names, uint8_t
 		most = bpk_min_u64(most, MOST_KEPT);
 		(void)truncate_to(&store, editor, most - seed % (most + 1));
 	}
-	check_unharmed(&store);
+	end_session(&store);
 	bpk_gsd_editor_close(editor);
 	editor = open_editor(&store, false);
 	if (editor != NULL)
