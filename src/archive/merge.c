@@ -248,11 +248,17 @@ const char *bpk_merge_since(const struct bpk_merge *m, bool is_whole)
 								 : NULL;
 }
 
+const char *bpk_merge_lone(const struct bpk_merge *m)
+{
+	return m->alone == BPK_MERGE_UNION ? m->lone : NULL;
+}
+
 /* How much of an archive a search finds. */
 struct share {
 	uint64_t intact, nchunks; /* chunks */
 	bool certain;             /* their numbers */
-	bool doubted;             /* other parts */
+	bool refuted; /* digests over all chunks say that some are not at their places */
+	bool doubted; /* other parts */
 };
 
 static struct share share_of(const struct bpk_salvage *found)
@@ -261,17 +267,24 @@ static struct share share_of(const struct bpk_salvage *found)
 		.intact = bpk_salvage_intact(found),
 		.nchunks = found->nchunks,
 		.certain = found->counted && !found->disordered,
+		.refuted = found->disordered,
 		.doubted = found->doubt.size > 0,
 	};
 }
 
-/* True if x gives more than y. Chunks without certain numbers that are more than those of an
- * archive with certain ones have copies among them. */
+/* True if x, with certain numbers, gives more than y without. If y has more chunks than the archive
+ * of x, some of them are copies; if digests refute their order, any of them may be wrong. */
+static bool outweighs(const struct share *x, const struct share *y)
+{
+	return x->intact >= y->intact || x->nchunks < y->nchunks ||
+	       (y->refuted && x->intact >= y->intact / 2);
+}
+
+/* True if x gives more than y. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
 	if (x->certain != y->certain)
-		return x->certain ? x->intact >= y->intact || x->nchunks < y->nchunks
-				  : x->intact > y->intact && x->nchunks <= y->nchunks;
+		return x->certain ? outweighs(x, y) : !outweighs(y, x);
 	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
 }
 

@@ -53,6 +53,11 @@ const char *bpk_merge_doubt(const struct bpk_merge *merge);
  * shows that. A place that is not whole may lack chunks of its own state. */
 const char *bpk_merge_since(const struct bpk_merge *merge, bool is_whole);
 
+/* The path of a copy that may be of another archive: its chunks fit into the holes of the others,
+ * but the chunks that it shares with them are those that an archive has several times, as zeros.
+ * NULL: there is none, or the place is one copy. */
+const char *bpk_merge_lone(const struct bpk_merge *merge);
+
 /* Chunks of the union that no checksum proves, and in which no two copies agree, or copies
  * differ. */
 uint64_t bpk_merge_bare(const struct bpk_merge *merge);

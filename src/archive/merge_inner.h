@@ -105,6 +105,7 @@ struct bpk_merge {
 	struct bpk_buf doubt;
 	struct bpk_buf since; /* in words: copies are of two states; or empty */
 	bool is_strange;      /* since chunks show it that the union has not */
+	const char *lone;     /* path of a copy that may be of another archive; or NULL */
 	bool is_refuted; /* the union has another chunk at a number that a copy is certain of */
 };
 

@@ -37,6 +37,7 @@ struct known {
 struct kinship {
 	struct bpk_merge *merge;
 	struct known all[BPK_MERGE_MOST];
+	bool fit[BPK_MERGE_MOST][BPK_MERGE_MOST]; /* the first into the second; no more is known */
 };
 
 /* ---- One copy ---- */
@@ -149,8 +150,21 @@ static bool is_free(const struct known *known, size_t file, uint64_t at, uint64_
 /* The intact chunks of one copy, as the other one has them. */
 struct tally {
 	uint64_t common;            /* it has them */
+	uint64_t unique;            /* once, and so has the copy: zeros may be in any archive */
 	uint64_t inner, outer, odd; /* in its holes; behind its end; where it has others */
 };
+
+/* True if one of the hashes, ascending, is that one, and no other. */
+static bool has_once(const struct known *known, uint64_t hash)
+{
+	const uint64_t *all = known->bytes;
+	size_t i;
+
+	if (!bpk_merge_has_hash(all, known->count, hash))
+		return false;
+	i = bpk_find_last(all, sizeof hash, known->count, hash);
+	return i == 0 || all[i - 1] != hash;
+}
 
 /* The chunks without a like, all of them as far from their places as bytes are missing. */
 static int count_others(const struct kinship *k, size_t copy, size_t other, bool shifted,
@@ -172,6 +186,7 @@ static int count_others(const struct kinship *k, size_t copy, size_t other, bool
 		if (!is && has_there(m, other, print, at, print->size - m->found[copy].seal_size,
 				     &is, err) != 0)
 			return -1;
+		tally->unique += print->once && has_once(known, print->bytes);
 		if (is)
 			tally->common++;
 		else if (!is_free(known, print->file, at, print->size))
@@ -278,14 +293,22 @@ static int compare_headers(const struct kinship *k, size_t a, size_t b, struct b
 		       : bpk_merge_fail_other(k->merge, a, b, "raw bytes", x, y, err);
 }
 
-/* Join two copies that belong together. */
+/* Join two copies that belong together. Those that may belong together, as the chunks of one fit
+ * into the holes of the other, are noted. */
 static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
 {
+	const struct bpk_salvage *found = k->merge->found;
 	bool sure = k->all[a].sure && k->all[b].sure;
 	bool both = sure && are_compared(k->merge, a, b);
 	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
 	struct tally tally = { 0 };
 
+	/* one list of digests is that of one archive, though files were copied or swapped */
+	if (found[a].exchangeable && found[b].exchangeable && found[a].state != 0 &&
+	    found[a].state == found[b].state) {
+		join(k, a, b);
+		return 0;
+	}
 	if (!both && count_chunks(k, copy, other, &tally, err) != 0)
 		return -1;
 	if (!both && k->all[other].sure && contradicts(k, copy, other, &tally))
@@ -294,10 +317,23 @@ static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *e
 	if (sure && !both && tally.common > 0 && compare_headers(k, a, b, err) != 0)
 		return -1;
 	/* one with certain numbers has chunks that any other has, not only room for them */
-	if (both || tally.common > 0 ||
-	    (k->all[other].sure && !k->all[copy].sure && fits(k, copy, other, &tally)))
+	if (both || tally.unique > 0)
 		join(k, a, b);
+	k->fit[copy][other] = tally.common > 0 || (k->all[other].sure && !k->all[copy].sure &&
+						   fits(k, copy, other, &tally));
 	return 0;
+}
+
+/* Join the copies that fit, where nothing else did. */
+static void join_fitting(struct kinship *k)
+{
+	for (size_t copy = 0; copy < k->merge->ncopies; copy++)
+		for (size_t other = 0; other < k->merge->ncopies; other++) {
+			if (!k->fit[copy][other] || k->all[copy].kin == k->all[other].kin)
+				continue;
+			join(k, copy, other);
+			k->merge->lone = k->merge->copies[copy].path;
+		}
 }
 
 /* ---- All ---- */
@@ -318,6 +354,7 @@ static int compare_all(struct kinship *k, struct bpk_err *err)
 			if ((is_empty(k, a) || is_empty(k, b) ? compare_headers(k, a, b, err)
 							      : compare_pair(k, a, b, err)) != 0)
 				return -1;
+	join_fitting(k);
 	for (size_t c = 0; c < k->merge->ncopies; c++) {
 		if (is_empty(k, c))
 			continue;

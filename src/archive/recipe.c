@@ -4,12 +4,6 @@
 
 static const struct bpk_chunk_header no_example = { .memcpyed = true, .typesize = 1 };
 
-/* Stored, special and empty chunks show no recipe. */
-static bool says_how(const struct bpk_chunk_header *header)
-{
-	return !header->memcpyed && header->special == BPK_SPECIAL_NONE && header->raw_size > 0;
-}
-
 int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
@@ -19,7 +13,7 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 	*example = no_example;
 	if (info->chunks.has_first)
 		*example = info->chunks.first;
-	if (!says_how(example) && info->chunks.count > 1 && info->raw_size > 0) {
+	if (!bpk_recipe_is_shown(example) && info->chunks.count > 1 && info->raw_size > 0) {
 		if (bpk_archive_find(archive, info->raw_size - 1, &last, err) != 0)
 			return -1;
 		*example = last.header;
@@ -41,7 +35,7 @@ static uint32_t block_size_of(const struct bpk_chunk_header *header, uint64_t ch
 struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 				     const struct bpk_chunk_header *header)
 {
-	bool other = !says_how(header) && says_how(&archive->example);
+	bool other = !bpk_recipe_is_shown(header) && bpk_recipe_is_shown(&archive->example);
 	struct bpk_recipe recipe = bpk_recipe_like(other ? &archive->example : header);
 
 	if (archive->options.wishes.level != BPK_AUTO)
@@ -75,7 +69,7 @@ static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choi
 	struct bpk_candidate seen = { .typesize = header->typesize,
 				      .pipeline = bpk_recipe_like(header).pipeline };
 	bool same = seen.typesize == choice->recipe.typesize;
-	bool known = !says_how(header) || header->raw_size != choice->chunk_size ||
+	bool known = !bpk_recipe_is_shown(header) || header->raw_size != choice->chunk_size ||
 		     (!same && choice->recipe.extended) ||
 		     (same && bpk_pipeline_equal(&seen.pipeline, &choice->recipe.pipeline)) ||
 		     choice->ncandidates == BPK_CHOICE_CANDIDATES;
@@ -144,12 +138,12 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 	struct bpk_wishes wishes = wishes_for(archive);
 	struct bpk_recipe like = bpk_recipe_like(&archive->example);
 
-	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
+	if (wishes.typesize == BPK_AUTO && bpk_recipe_is_shown(&archive->example))
 		wishes.typesize = (int)like.typesize;
 	else if (wishes.typesize == BPK_AUTO && has_elements(archive) &&
 		 info->chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE)
 		wishes.typesize = (int)info->chunks.typesize;
-	if (wishes.pipeline == NULL && says_how(&archive->example))
+	if (wishes.pipeline == NULL && bpk_recipe_is_shown(&archive->example))
 		wishes.pipeline =
 			archive->options.lossy ? &archive->example.pipeline : &like.pipeline;
 	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
@@ -165,7 +159,7 @@ static int choose(struct bpk_archive *archive, struct bpk_source *source, struct
 	if (chunk_size == BPK_UNKNOWN)
 		chunk_size = 0;
 	choice->chunk_size = chunk_size;
-	if (says_how(&archive->example) && archive->options.wishes.codec == NULL &&
+	if (bpk_recipe_is_shown(&archive->example) && archive->options.wishes.codec == NULL &&
 	    chunk_size > 0) {
 		choice->recipe = recipe_of_example(archive, chunk_size);
 		return find_others(archive, choice, err);
@@ -240,7 +234,7 @@ static int is_by_trial(struct bpk_archive *archive, bool *is, struct bpk_err *er
 	struct bpk_buf content = { 0 };
 	int rc;
 
-	*is = !says_how(&archive->example);
+	*is = !bpk_recipe_is_shown(&archive->example);
 	if (*is)
 		return 0;
 	rc = bpk_archive_read(archive, 0, raw_size, &content, err);

@@ -420,6 +420,11 @@ static unsigned level_of(const struct bpk_codec *codec)
 	return codec == bpk_codec_find("zstd") ? BPK_DEFAULT_LEVEL : BPK_OTHER_LEVEL;
 }
 
+bool bpk_recipe_is_shown(const struct bpk_chunk_header *header)
+{
+	return !header->memcpyed && header->special == BPK_SPECIAL_NONE && header->raw_size > 0;
+}
+
 struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 {
 	struct bpk_recipe recipe = { .codec = bpk_codec_of_chunk(header),

@@ -172,4 +172,7 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
  */
 struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 
+/* False for stored, special and empty chunks, which show no recipe. */
+bool bpk_recipe_is_shown(const struct bpk_chunk_header *header);
+
 #endif

@@ -99,13 +99,20 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 	return judge_damage(shared, side, in, verdict, err);
 }
 
-/* restores: parity restores the later state. */
-static int fail_earlier(bool restores, const char *path, struct bpk_err *err)
+/* No cell of a small archive may be left that agrees; then parity does not say which archive its
+ * state is of. */
+static int fail_earlier(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];
 
 	bpk_shell_word(path, word);
-	if (!restores)
+	if (bpk_heal_is_strange(side, path))
+		return bpk_fail(err, BPK_REPAIRABLE,
+				"is whole, but older than its parity, with no cell of which it "
+				"agrees: it is an older state, or another archive; bpk parity "
+				"--force %s renews it",
+				word);
+	if (side->scan.lost > 0)
 		return bpk_fail(
 			err, BPK_REPAIRABLE,
 			"is whole, but an older state than that of its parity, which cannot "
@@ -128,7 +135,7 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 		earlier = bpk_side_compare(&side, path, &why) == 0 &&
 			  bpk_heal_is_earlier(&side, path);
 	if (earlier)
-		fail_earlier(side.scan.lost == 0, path, err);
+		fail_earlier(&side, path, err);
 	bpk_side_clear(&side);
 	if (bpk_err_pass_memory(&why, err) != 0)
 		return -1;
@@ -196,8 +203,8 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
-		verdict->later = scan->lost == 0;
-		fail_earlier(verdict->later, path, err);
+		verdict->later = scan->lost == 0 && !bpk_heal_is_strange(side, path);
+		fail_earlier(side, path, err);
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;

@@ -149,6 +149,5 @@ bool bpk_heal_is_strange(const struct bpk_side *side, const char *path)
 
 bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)
 {
-	return bpk_side_has_damage(side) && !bpk_heal_is_strange(side, path) &&
-	       bpk_heal_seems_earlier(side, path);
+	return bpk_side_has_damage(side) && bpk_heal_seems_earlier(side, path);
 }

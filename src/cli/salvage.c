@@ -129,126 +129,6 @@ static void count_chunks(struct bpk_salvage_job *job)
 		job->guessed += job->found.all[i].intact && job->found.all[i].guessed;
 }
 
-/* ---- the order ---- */
-
-/* Compare every chunk with the seal, which covers their numbers. */
-static int test_seal(const struct bpk_input *in, struct bpk_err *err)
-{
-	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	int rc;
-
-	if (in->reader == NULL || in->format->reader->prove == NULL)
-		return bpk_fail(err, BPK_CORRUPT, "without its other parts it is not tested");
-	rc = in->format->reader->prove(in->reader, 0, BPK_UNKNOWN, err);
-	while (rc == 0) {
-		rc = in->format->reader->fetch(in->reader, &parcel, err);
-		parcel.number++;
-	}
-	bpk_buf_clear(&parcel.packed);
-	bpk_buf_clear(&parcel.raw);
-	return rc < 0 ? -1 : 0;
-}
-
-/* A record of the content's identity, which only reading proves, tells more than any number. */
-static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	struct bpk_salvage *found = &job->found;
-	char line[160];
-
-	if (job->is_whole || found->numbered || (job->lost > 0 && !found->counted))
-		return 0;
-	if (bpk_salvage_prove(job, err) != 0)
-		return -1;
-	if (job->proves_ident) {
-		found->counted = true;
-		found->disordered = false;
-	}
-	if (!found->counted || job->refuted.end == 0)
-		return 0;
-	found->disordered = true;
-	if (job->from != NULL)
-		return 0;
-	snprintf(line, sizeof line,
-		 "raw bytes %" PRIu64 ":%" PRIu64
-		 " are not those of the recorded identity, and chunks may be swapped or copied",
-		 job->refuted.start, job->refuted.end);
-	return bpk_salvage_doubt(found, line, err);
-}
-
-/* Digests over all chunks, which alone tell data files that were swapped or copied, need those that
- * are lost, too, and may be lost themselves. */
-static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	struct bpk_salvage *found = &job->found;
-
-	if (!found->exchangeable || !found->counted || job->from != NULL || job->refuted.end > 0)
-		return 0;
-	found->estimated = true;
-	return bpk_salvage_doubt(
-		found,
-		job->lost > 0 ? "data files that were swapped or copied would not show while "
-				"chunks are lost"
-			      : "data files that were swapped or copied would not show",
-		err);
-}
-
-/*
- * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
- * those over all of them tell. Raw data that are compared tell more.
- */
-static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	struct bpk_salvage *found = &job->found;
-	struct bpk_err why = { 0 };
-	char line[sizeof why.text + 64];
-	char *advice;
-
-	if (!found->counted && found->unplaced != NULL &&
-	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
-		return -1;
-	if (!job->is_whole && (job->lost > 0 || found->is_least))
-		return doubt_files(job, err);
-	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
-	    job->refuted.end > 0)
-		return 0;
-	if (found->disordered)
-		return bpk_salvage_doubt(
-			found,
-			found->proven
-				? "they are not those that meta/sizes records: some were swapped "
-				  "or copied"
-				: "they are not those that meta/sizes records: some were changed, "
-				  "swapped or copied",
-			err);
-	if (!found->sealed || found->numbered || found->nunproven > 0 ||
-	    test_seal(&job->in, &why) == 0)
-		return 0;
-	if (bpk_err_is_of_machine(&why))
-		return bpk_fail_as(err, &why);
-	found->disordered = true;
-	advice = strstr(why.text, "; bpk repair "); /* --reseal, which fails on damaged parts */
-	if (advice != NULL)
-		*advice = '\0';
-	snprintf(line, sizeof line, "the seal does not prove them: %s", why.text);
-	return bpk_salvage_doubt(found, line, err);
-}
-
-/* Without checksums a chunk that unpacks may have other bytes, unless a seal or the identity, which
- * were tested, or the raw data tell. The loss of digests is told by the format. */
-static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	struct bpk_salvage *found = &job->found;
-
-	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
-	    (found->sealed && job->lost == 0 && found->counted))
-		return 0;
-	found->unnoticed = true;
-	if (job->from != NULL)
-		return 0;
-	return bpk_salvage_doubt(
-		found, "they stand on no checksum, and changed bytes may go unnoticed", err);
-}
-
 /* ---- the verdict ---- */
 
 /* The doubts behind a semicolon, or nothing. */
@@ -353,15 +233,6 @@ static int refuse_members(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-static int doubt_states(struct bpk_salvage_job *job, struct bpk_err *err)
-{
-	const char *since = job->merge != NULL ? bpk_merge_since(job->merge, false) : NULL;
-
-	if (job->differ)
-		since = "the copies have seals of two generations, and may be of two states";
-	return since == NULL ? 0 : bpk_salvage_doubt(&job->found, since, err);
-}
-
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
@@ -374,12 +245,11 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return bpk_input_subject(&job->in, err);
 	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
 		return -1;
-	count_chunks(job);
-	if (bpk_salvage_place(job, err) != 0 || settle_ident(job, err) != 0 ||
-	    settle_order(job, err) != 0 || settle_content(job, err) != 0)
-		return bpk_input_subject(&job->in, err);
-	if (doubt_states(job, err) != 0)
+	if (job->from != NULL && bpk_salvage_open_raw(job, err) != 0)
 		return -1;
+	count_chunks(job);
+	if (bpk_salvage_place(job, err) != 0 || bpk_salvage_settle(job, err) != 0)
+		return bpk_input_subject(&job->in, err);
 	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
@@ -388,7 +258,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 							 : "; it has no parity file");
 		return bpk_input_subject(&job->in, err);
 	}
-	if (job->from != NULL && bpk_salvage_open_raw(job, err) != 0)
+	if (job->raw != NULL && bpk_salvage_check_raw(job, err) != 0)
 		return -1;
 	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE && job->raw == NULL)
 		return fail_lost(job, "; --fill zero or skip writes the others", err);

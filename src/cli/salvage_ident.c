@@ -1,5 +1,5 @@
 /* Compares the identity that a damaged archive records with the content of the chunks that were
- * found, or with raw data: salvage_job.h. Called by salvage.c and salvage_save.c. */
+ * found, or with raw data: salvage_job.h. Called by salvage_doubt.c and salvage_save.c. */
 #include "cli/identity.h"
 #include "cli/salvage_job.h"
 
@@ -198,6 +198,9 @@ int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (rc == 0 && state == BPK_IDENT_GOOD)
 		rc = compare(job, &recorded, put_chunks, &same, err);
 	job->proves_ident = same && job->lost == 0;
+	if (rc == 0 && state == BPK_IDENT_STALE && job->lost == 0)
+		job->refuted = (struct bpk_ident_range){ bpk_min_u64(size, recorded.size),
+							 bpk_max_u64(size, recorded.size) };
 	bpk_ident_clear(&recorded);
 	return rc;
 }

@@ -34,9 +34,9 @@ struct bpk_salvage_job {
 	struct bpk_parcel parcel;
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
+	bool by_raw;            /* they have told the numbers of chunks */
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_recipe recipe; /* of the first intact chunk */
-	bool has_recipe;
 	struct bpk_buf proof;
 	struct bpk_buf text; /* metadata of the new archive */
 
@@ -115,9 +115,17 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* Open the raw data of from, a file of the bytes that the archive has, or an .npy file of them:
- * sets raw. */
+/* Judge the numbers and the content of the chunks: adds doubts to found, and sets counted and
+ * disordered where the identity, the seal or the copies tell. */
+int bpk_salvage_settle(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* Open the raw data of from: sets raw. If they have the bytes of each intact chunk these get the
+ * numbers that they have there. */
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* Test that the raw data, or those of an .npy file, are as many bytes as the archive has, and that
+ * the places of its chunks are known. */
+int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Compare the identity that the archive records with the content of its chunks, some of which may
  * be lost: sets proves_ident and refuted. */

@@ -2,8 +2,11 @@
 #include "cli/salvage_job.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "layout/layout.h"
+
+/* ---- sizes ---- */
 
 /* Of an .npy file the data are behind its head, which pack --as-array leaves out. */
 static int pass_head(struct bpk_salvage_job *job, uint64_t size, struct bpk_err *err)
@@ -49,18 +52,205 @@ static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", job->from);
 }
 
+/* ---- numbers ---- */
+
+/* A chunk of the raw data. */
+struct piece {
+	uint64_t hash, number;
+	bool taken; /* by an intact chunk */
+};
+
+/* The raw data in chunks of the archive's size. */
+struct pieces {
+	struct piece *all; /* by hash */
+	uint64_t count;
+	uint32_t size, last_size;
+};
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int list_pieces(struct bpk_salvage_job *job, struct pieces *pieces, struct bpk_err *err)
+{
+	uint64_t size = bpk_source_size(job->raw);
+	struct bpk_buf *raw = &job->parcel.raw;
+	size_t got;
+
+	pieces->size = job->found.chunk_size;
+	pieces->count = bpk_div_up(size, pieces->size);
+	pieces->last_size = (uint32_t)(size - (pieces->count - 1) * pieces->size);
+	pieces->all = bpk_calloc((size_t)pieces->count, sizeof *pieces->all, err);
+	if (pieces->all == NULL || bpk_buf_resize(raw, pieces->size, err) != 0)
+		return -1;
+	for (uint64_t n = 0; n < pieces->count; n++) {
+		if (bpk_source_read_at(job->raw, n * pieces->size, bpk_span(raw->data, raw->size),
+				       &got, err) != 0)
+			return bpk_err_subject(err, "%s", job->from);
+		pieces->all[n] = (struct piece){
+			.hash = bpk_hash_words(BPK_HASH_START, bpk_view(raw->data, got)),
+			.number = n,
+		};
+	}
+	qsort(pieces->all, (size_t)pieces->count, sizeof *pieces->all, compare_pieces);
+	return 0;
+}
+
+static int hash_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_saved *saved, uint64_t *hash, struct bpk_err *err)
+{
+	struct bpk_buf *raw = &job->proof;
+
+	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0 ||
+	    bpk_buf_resize(raw, saved->raw_size, err) != 0 ||
+	    bpk_chunk_decode(ctx, bpk_buf_view(&job->parcel.packed), bpk_span(raw->data, raw->size),
+			     err) != 0)
+		return bpk_input_subject(&job->in, err);
+	*hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(raw));
+	return 0;
+}
+
+/* The piece of that hash and number, or with any number the first that is not taken; or NULL. */
+static struct piece *find_piece(const struct pieces *pieces, uint64_t hash, uint64_t number)
+{
+	bool any = number == BPK_UNKNOWN;
+	const struct piece key = { .hash = hash, .number = any ? 0 : number };
+	uint64_t low = 0, high = pieces->count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (compare_pieces(&pieces->all[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (any && low < pieces->count && pieces->all[low].hash == hash &&
+	       pieces->all[low].taken)
+		low++;
+	if (low == pieces->count || pieces->all[low].hash != hash ||
+	    (!any && pieces->all[low].number != number))
+		return NULL;
+	return &pieces->all[low];
+}
+
+/* Numbers for the intact chunks, BPK_UNKNOWN for the others. *all: each of them has one. */
+static int match_pieces(struct bpk_salvage_job *job, const struct pieces *pieces, uint64_t *numbers,
+			bool *all, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	uint64_t *hashes = bpk_calloc(found->count, sizeof *hashes, err);
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
+	int rc = hashes == NULL || ctx == NULL ? -1 : 0;
+
+	*all = true;
+	for (size_t i = 0; rc == 0 && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct piece *piece = NULL;
+
+		numbers[i] = BPK_UNKNOWN;
+		if (saved->intact)
+			rc = hash_chunk(job, ctx, saved, &hashes[i], err);
+		if (rc == 0 && saved->intact)
+			piece = find_piece(pieces, hashes[i], saved->number);
+		if (piece != NULL) { /* it is at its place */
+			piece->taken = true;
+			numbers[i] = piece->number;
+		}
+	}
+	for (size_t i = 0; rc == 0 && i < found->count; i++) {
+		struct piece *piece;
+
+		if (!found->all[i].intact || numbers[i] != BPK_UNKNOWN)
+			continue;
+		piece = find_piece(pieces, hashes[i], BPK_UNKNOWN);
+		*all = *all && piece != NULL;
+		if (piece == NULL)
+			continue;
+		piece->taken = true;
+		numbers[i] = piece->number;
+	}
+	bpk_chunk_ctx_free(ctx);
+	free(hashes);
+	return rc;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct bpk_saved *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The chunks get their numbers; places of damaged ones are dropped. */
+static void take_numbers(struct bpk_salvage *found, const struct pieces *pieces,
+			 const uint64_t *numbers)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		if (numbers[i] == BPK_UNKNOWN)
+			continue;
+		found->all[kept] = found->all[i];
+		found->all[kept++].number = numbers[i];
+	}
+	qsort(found->all, kept, sizeof *found->all, compare_numbers);
+	found->count = kept;
+	found->nchunks = pieces->count;
+	found->last_size = pieces->last_size;
+	found->counted = true;
+	found->estimated = found->disordered = found->exchangeable = found->is_least = false;
+}
+
+/* Raw data that have all intact chunks tell their numbers, and those of chunks that are lost. */
+static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	enum { MOST = 1 << 26 };
+	struct bpk_salvage *found = &job->found;
+	uint64_t size = bpk_source_size(job->raw);
+	struct pieces pieces = { 0 };
+	uint64_t *numbers;
+	bool all = false;
+	int rc;
+
+	if (found->shaped || found->uneven || found->numbered || found->count == 0 ||
+	    found->chunk_size == 0 || size == 0 || size == BPK_UNKNOWN ||
+	    size / found->chunk_size >= MOST)
+		return 0;
+	numbers = bpk_calloc(found->count, sizeof *numbers, err);
+	rc = numbers == NULL ? -1 : list_pieces(job, &pieces, err);
+	if (rc == 0)
+		rc = match_pieces(job, &pieces, numbers, &all, err);
+	if (rc == 0 && all)
+		take_numbers(found, &pieces, numbers);
+	job->by_raw = rc == 0 && all;
+	free(pieces.all);
+	free(numbers);
+	return rc;
+}
+
+/* ---- the whole ---- */
+
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	if (bpk_source_open(job->from, &job->raw, err) != 0)
+		return bpk_err_subject(err, "%s", job->from);
+	return bpk_source_seekable(job->raw) ? number_by_raw(job, err) : 0;
+}
+
+int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &job->found;
 
-	if (!found->counted || (found->shaped && found->gather == NULL)) {
-		bpk_fail(err, BPK_CORRUPT,
-			 found->counted ? "the shape of its array is damaged, as --from needs it"
-					: "the places of its chunks are not certain, as --from "
-					  "needs them");
-		return bpk_input_subject(&job->in, err);
-	}
-	if (bpk_source_open(job->from, &job->raw, err) != 0)
-		return bpk_err_subject(err, "%s", job->from);
-	return check_sizes(job, err);
+	if (found->counted && (!found->shaped || found->gather != NULL))
+		return check_sizes(job, err);
+	bpk_fail(err, BPK_CORRUPT,
+		 found->counted ? "the shape of its array is damaged, as --from needs it"
+				: "the places of its chunks are not certain, as --from needs them");
+	return bpk_input_subject(&job->in, err);
 }

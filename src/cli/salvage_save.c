@@ -31,8 +31,7 @@ static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 	return bpk_err_subject(err, "%s", job->from);
 }
 
-/* Compare the raw data with the content of the intact chunk in the parcel. Its recipe is that of
- * the chunks which are packed. */
+/* Compare the raw data with the content of the intact chunk in the parcel. */
 static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved, bool *same,
 		       struct bpk_err *err)
 {
@@ -46,16 +45,18 @@ static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *save
 	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
 		    0)
 		return bpk_input_subject(&job->in, err);
-	if (!job->has_recipe && header.special == BPK_SPECIAL_NONE && !saved->unproven) {
-		job->recipe = bpk_recipe_like(&header);
-		job->has_recipe = true;
-	}
 	if (job->found.clear_padding != NULL &&
 	    job->found.clear_padding(job->found.parts, saved->number,
 				     bpk_span(job->proof.data, job->proof.size), err) != 0)
 		return -1;
 	*same = memcmp(job->proof.data, job->parcel.raw.data, job->proof.size) == 0;
 	return 0;
+}
+
+/* A failure to write, unlike one to read, is that of the result. */
+static int name_result(const struct bpk_salvage_job *job, int rc, struct bpk_err *err)
+{
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", job->shared->output);
 }
 
 static int put(struct bpk_salvage_job *job, uint32_t raw_size, struct bpk_err *err)
@@ -66,7 +67,10 @@ static int put(struct bpk_salvage_job *job, uint32_t raw_size, struct bpk_err *e
 	parcel->number = job->nput++;
 	parcel->packed_size = parcel->packed.size;
 	parcel->raw_size = parcel->data_size = parcel->want_size = raw_size;
-	return ops->seal(job->writer, parcel, err) != 0 ? -1 : ops->put(job->writer, parcel, err);
+	return name_result(
+		job,
+		ops->seal(job->writer, parcel, err) != 0 ? -1 : ops->put(job->writer, parcel, err),
+		err);
 }
 
 /* Memory is bounded by the archive, whose headers may claim any size. */
@@ -105,6 +109,30 @@ static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
 		.extended = job->format->extended_chunks,
 		.block_size = job->found.block_size,
 	};
+}
+
+/* Take over the recipe of the first intact chunk that shows one. */
+static int find_recipe(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	struct bpk_chunk_header header;
+	bool is = false;
+
+	job->recipe = default_recipe(job);
+	for (size_t i = 0; !is && job->raw != NULL && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct bpk_buf *packed = &job->parcel.packed;
+
+		if (!saved->intact || saved->unproven || saved->special != BPK_SPECIAL_NONE)
+			continue;
+		if (bpk_salvage_fetch(&job->in.place, found, saved, packed, err) != 0 ||
+		    bpk_chunk_header_read(bpk_buf_view(packed), &header, err) != 0)
+			return bpk_input_subject(&job->in, err);
+		is = bpk_recipe_is_shown(&header);
+		if (is)
+			job->recipe = bpk_recipe_like(&header);
+	}
+	return 0;
 }
 
 /* Pack the raw bytes in the parcel. A recipe that no encoder knows is that of a chunk whose header
@@ -345,14 +373,15 @@ static int write_into(struct bpk_salvage_job *job, struct bpk_err *err)
 
 	options.superchunk_size = info.directory.superchunk_chunks * job->found.chunk_size;
 	if (rc == 0)
-		rc = ops->open(job->draft, &info, &options, &job->writer, err);
-
-	job->recipe = default_recipe(job);
+		rc = name_result(job, ops->open(job->draft, &info, &options, &job->writer, err),
+				 err);
+	if (rc == 0)
+		rc = find_recipe(job, err);
 	job->ctx = rc == 0 ? bpk_chunk_ctx_new(err) : NULL;
 	if (rc == 0)
 		rc = job->ctx == NULL ? -1 : put_all(job, err);
 	if (rc == 0)
-		rc = ops->finish(job->writer, err);
+		rc = name_result(job, ops->finish(job->writer, err), err);
 	if (job->writer != NULL)
 		ops->close(job->writer);
 	bpk_chunk_ctx_free(job->ctx);
@@ -394,18 +423,23 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	bpk_signals_start();
 	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
 		return bpk_err_subject(err, "%s", target);
-	if (!directory && !bpk_draft_is_hidden(job->draft))
-		rc = bpk_fail(err, BPK_FAILED, "is no file, expected one for --output");
-	else
-		rc = !job->is_whole       ? write_into(job, err)
-		     : job->merge != NULL ? bpk_merge_write(job->merge, job->draft, err)
-					  : bpk_draft_copy(job->draft, job->in.place.source, err);
+	if (!directory && !bpk_draft_is_hidden(job->draft)) {
+		bpk_fail(err, BPK_FAILED, "is no file, expected one for --output");
+		rc = name_result(job, -1, err);
+	} else if (!job->is_whole) {
+		rc = write_into(job, err);
+	} else {
+		rc = job->merge != NULL ? bpk_merge_write(job->merge, job->draft, err)
+					: bpk_draft_copy(job->draft, job->in.place.source, err);
+		rc = name_result(job, rc, err);
+	}
 	if (rc == 0)
 		rc = check_unchanged(job, err);
 	if (rc != 0)
 		bpk_draft_drop(job->draft);
 	else
-		rc = bpk_draft_keep(job->draft, has_like ? &like : NULL, err);
+		rc = name_result(job, bpk_draft_keep(job->draft, has_like ? &like : NULL, err),
+				 err);
 	job->is_saved = rc == 0;
-	return rc == 0 ? 0 : bpk_err_subject(err, "%s", target);
+	return rc;
 }

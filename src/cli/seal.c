@@ -93,6 +93,7 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 	bpk_fail(err, args->check != NULL ? BPK_CORRUPT : BPK_FAILED,
 		 "has no seal; bpk convert --seal %s NEW makes an archive with one",
 		 bpk_shell_word(path, word));
+	err->advises = true;
 	return bpk_input_subject(in, err);
 }
 

@@ -267,6 +267,15 @@ static int find_time(const struct bpk_input *in, struct timespec *time, struct b
 	return bpk_walk(in->path, NULL, count_time, NULL, time, err);
 }
 
+void bpk_transfer_date_before(const struct bpk_input *in, struct stat *like)
+{
+	struct timespec time = { 0 };
+
+	if (in->place.is_directory)
+		like->st_mtim = find_time(in, &time, NULL) == 0 ? time : (struct timespec){ 1, 0 };
+	like->st_mtim.tv_sec--;
+}
+
 /* True if the target is a result of the command: an archive, or any file. */
 static bool is_result(const struct bpk_transfer *transfer, const struct stat *found)
 {

@@ -62,7 +62,8 @@ static bool find_like(const struct bpk_transfer *transfer, struct stat *like)
 		has = bpk_input_like(transfer->in, like);
 	else
 		*like = *transfer->like;
-	like->st_mtim.tv_sec -= has && transfer->incomplete;
+	if (has && transfer->incomplete)
+		bpk_transfer_date_before(transfer->in, like);
 	return has;
 }
 

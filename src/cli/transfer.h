@@ -121,6 +121,9 @@ bool bpk_transfer_is_listed(const struct bpk_shared *shared);
  */
 int bpk_transfer_update(struct bpk_transfer *transfer, bool *is_current, struct bpk_err *err);
 
+/* Give a result, like its input, a time that bpk_transfer_update takes for older. */
+void bpk_transfer_date_before(const struct bpk_input *in, struct stat *like);
+
 /* What a command with --force says of a target that this option would replace. */
 #define BPK_REMEDY_FORCE "--force replaces it"
 

@@ -279,17 +279,18 @@ static int check_claim(const struct detour *detour, struct bpk_err *err)
 {
 	const struct bpk_transfer *transfer = detour->transfer;
 	const struct bpk_info *info = transfer->in->info;
+	uint64_t claim = detour->raw_size != BPK_UNKNOWN ? detour->raw_size : info->raw_size;
 	char word[BPK_WORD_TEXT];
 
-	if (transfer->shared->max_output != BPK_UNKNOWN || detour->raw_size == BPK_UNKNOWN ||
-	    !bpk_identity_is_bomb(detour->raw_size, info->stored_size))
+	if (transfer->shared->max_output != BPK_UNKNOWN || claim == BPK_UNKNOWN ||
+	    !bpk_identity_is_bomb(claim, info->stored_size))
 		return 0;
 	bpk_fail(
 		err, BPK_CORRUPT,
 		"its header claims %" PRIu64 " raw bytes, more than 1000 times the archive's size, "
 		"and may be damaged; bpk repair %s shows which data are left, --max-output %" PRIu64
 		" fills all",
-		detour->raw_size, bpk_shell_word(transfer->in->path, word), detour->raw_size);
+		claim, bpk_shell_word(transfer->in->path, word), claim);
 	err->advises = true;
 	return bpk_input_subject(transfer->in, err);
 }

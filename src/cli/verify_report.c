@@ -58,7 +58,7 @@ void bpk_verify_add_range(const struct bpk_damaged *damaged, struct bpk_err *err
 	struct bpk_err plain = *err;
 
 	if (damaged->count > 1)
-		snprintf(others, sizeof others, "; and the chunks to %" PRIu64,
+		snprintf(others, sizeof others, "; the same for the chunks up to %" PRIu64,
 			 damaged->first + damaged->count - 1);
 	if (damaged->start != BPK_UNKNOWN)
 		snprintf(range, sizeof range, "; raw bytes %" PRIu64 ":", damaged->start);

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "format/scan.h"
+
 enum {
 	LINE = 512,   /* longest remark, in bytes */
 	LOOKS = 20,   /* how often a changing file is examined for a tail */
@@ -136,6 +138,70 @@ static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk
 			bpk_plural(size, "belongs", "belong"));
 }
 
+/* *archive: another archive begins at offset at, where the chunks of an append end, or behind it. A
+ * chunk that is there in part is passed, since data may hold archives. */
+static int find_archive(const struct bpk_members_kind *kind, struct bpk_scan *scan, uint64_t at,
+			bool *archive, struct bpk_err *err)
+{
+	const struct bpk_place place = { 0 };
+	struct bpk_chunk_header chunk;
+	const uint8_t *bytes;
+
+	for (uint64_t first = at; !*archive && at < scan->size; at++) {
+		size_t size = (size_t)bpk_min_u64(scan->size - at, BPK_PROBE_SIZE);
+
+		if (bpk_scan_see(scan, at, size, &bytes, err) != 0)
+			return -1;
+		if (at == first && bpk_chunk_header_read(bpk_view(bytes, size), &chunk, NULL) == 0)
+			return 0;
+		if (kind->probe(&place, bpk_view(bytes, size), archive, err) != 0)
+			return -1;
+		/* the digests of a frame have a copy of its header */
+		*archive = *archive && (kind->size == NULL ||
+					kind->size(bpk_view(bytes, size)) <= scan->size - at);
+	}
+	return 0;
+}
+
+/* Follow the chunks at offset, which an append may have written, up to another archive. */
+static int look_behind(const struct bpk_members_kind *kind, void *reader, struct bpk_source *source,
+		       uint64_t offset, bool *archive, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = kind->one->info(reader)->chunks.checksum;
+	size_t digest = kind->has_digests && checksum != NULL ? checksum->size : 0;
+	struct bpk_chunk_header chunk;
+	struct bpk_scan scan = { 0 };
+	bool is = true;
+	int rc = bpk_scan_begin(&scan, source, !kind->has_digests, err);
+
+	*archive = false;
+	scan.specials = true;
+	while (rc == 0 && is && offset < scan.size) {
+		rc = bpk_scan_look(&scan, offset, &chunk, &is, err);
+		if (rc == 0 && is)
+			offset += chunk.packed_size + digest;
+	}
+	if (rc == 0)
+		rc = find_archive(kind, &scan, offset, archive, err);
+	bpk_scan_clear(&scan);
+	return rc;
+}
+
+/* *unfinished: an append of ours has left the bytes at offset, which begin with head; no archive is
+ * among them. source is NULL for a pipe, which is not followed. */
+static int judge_tail(const struct bpk_members_kind *kind, void *reader, struct bpk_source *source,
+		      uint64_t offset, struct bpk_view head, bool *unfinished, struct bpk_err *err)
+{
+	bool archive = false;
+
+	if (kind->unfinished(reader, head, unfinished, err) != 0 ||
+	    (*unfinished && source != NULL &&
+	     look_behind(kind, reader, source, offset, &archive, err) != 0))
+		return -1;
+	*unfinished = *unfinished && !archive;
+	return 0;
+}
+
 static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t end,
 		      struct bpk_err *err)
 {
@@ -153,7 +219,7 @@ static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t e
 	if (bpk_source_read_at(m->place.source, end, bpk_span(bytes, sizeof bytes), &head.size,
 			       err) != 0)
 		return -1;
-	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0)
+	if (judge_tail(m->kind, last->reader, m->place.source, end, head, &unfinished, err) != 0)
 		return -1;
 	return fail_tail(end, size - end, unfinished, err);
 }
@@ -171,7 +237,7 @@ static int judge_pipe(struct bpk_members *m, struct bpk_member *last, uint64_t e
 		return -1;
 	if (head.size == 0)
 		return 0;
-	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0 ||
+	if (judge_tail(m->kind, last->reader, NULL, 0, head, &unfinished, err) != 0 ||
 	    bpk_source_skip(m->place.source, UINT64_MAX, &size, err) != 0)
 		return -1;
 	return fail_tail(end, size, unfinished, err);
@@ -224,7 +290,7 @@ static int cut_tail(struct bpk_members *m, struct bpk_member *last, uint64_t fou
 	if (bpk_source_read_at(m->place.source, found, bpk_span(bytes, sizeof bytes), &head.size,
 			       err) != 0)
 		return -1;
-	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0)
+	if (judge_tail(m->kind, last->reader, m->place.source, found, head, &unfinished, err) != 0)
 		return -1;
 	if (bpk_source_in_change(m->place.source) || unfinished)
 		*end = found;
@@ -360,7 +426,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 		return -1;
 	if (head.size == 0)
 		return 0;
-	if (kind->unfinished(reader, head, &unfinished, err) != 0)
+	if (judge_tail(kind, reader, source, offset, head, &unfinished, err) != 0)
 		return -1;
 	if (unfinished)
 		return 0;

@@ -72,6 +72,28 @@ int bpk_salvage_doubt_others(struct bpk_salvage *salvage, uint64_t n, struct bpk
 	return bpk_salvage_doubt(salvage, clause, err);
 }
 
+int bpk_salvage_doubt_archive(struct bpk_salvage *salvage, struct bpk_source *file, uint64_t offset,
+			      int (*claims)(const struct bpk_place *, bool *, struct bpk_err *),
+			      struct bpk_err *err)
+{
+	struct bpk_place place = { 0 };
+	char clause[128];
+	bool is = false;
+	int rc = bpk_source_slice(file, offset, bpk_source_size(file) - offset, &place.source, err);
+
+	if (rc == 0)
+		rc = claims(&place, &is, err);
+	bpk_source_close(place.source);
+	if (rc != 0 || !is)
+		return rc;
+	salvage->is_part = true;
+	snprintf(clause, sizeof clause,
+		 "another archive begins at offset %" PRIu64
+		 ", and the chunks of one of them are left out",
+		 offset);
+	return bpk_salvage_doubt(salvage, clause, err);
+}
+
 /* ---- Bytes ---- */
 
 static int fetch_from(struct bpk_source *source, const struct bpk_saved *saved,

@@ -69,7 +69,7 @@ struct bpk_salvage {
 	/* If not counted: in words, why numbers are not certain; or NULL. */
 	const char *unplaced;
 	size_t nothers; /* intact chunks of another size, as of an archive inside the data */
-	bool is_part;   /* the file has intact chunks outside of the archive */
+	bool is_part;   /* the file has another archive, or its intact chunks */
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
 	 * Borrowed from parts; NULL: none. */
@@ -118,6 +118,12 @@ int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bp
 /* Add the doubt about n intact chunks outside of the archive, as of another one in the same file,
  * and set is_part; for 0 do nothing. */
 int bpk_salvage_doubt_others(struct bpk_salvage *salvage, uint64_t n, struct bpk_err *err);
+
+/* The same about another archive, if claims, a format's own (format.h), finds that one begins at
+ * offset in the file. */
+int bpk_salvage_doubt_archive(struct bpk_salvage *salvage, struct bpk_source *file, uint64_t offset,
+			      int (*claims)(const struct bpk_place *, bool *, struct bpk_err *),
+			      struct bpk_err *err);
 
 /* Set chunk_size: the raw size of most intact chunks; of sizes that are as frequent the larger
  * one. */

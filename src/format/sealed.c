@@ -282,6 +282,7 @@ int bpk_seal_check_end(uint64_t end, uint64_t size, struct bpk_err *err)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " %s from offset %" PRIu64
-			" on, behind the end of a sealed archive",
-			size - end, bpk_plural(size - end, "byte", "bytes"), end);
+			" on %s behind the end of a sealed archive",
+			size - end, bpk_plural(size - end, "byte", "bytes"), end,
+			bpk_plural(size - end, "is", "are"));
 }

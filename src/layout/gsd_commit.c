@@ -392,8 +392,8 @@ static void drop_frames(struct bpk_gsd_editor *editor, uint64_t nframes)
 	editor->nframes = nframes;
 }
 
-/* The data of a torn frame may be claimed to lie behind the file's end, where a new index would pass
- * for them. */
+/* The index may say that the data of a torn frame lie behind the file's end. A new index that is
+ * written there would pass for them. */
 static int guard(struct bpk_gsd_editor *editor, struct bpk_err *err)
 {
 	if (!editor->damaged || editor->store.ops->guard == NULL)

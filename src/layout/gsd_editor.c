@@ -214,7 +214,7 @@ static int load(struct bpk_gsd_editor *editor, const struct bpk_gsd *gsd, struct
 		return -1;
 	end = bpk_max_u64(bpk_gsd_live_end(editor), bpk_gsd_slot_end(&editor->used));
 	end = bpk_max_u64(end, bpk_gsd_slot_end(&editor->idle));
-	/* what is left of torn frames stays as it is until the cut is committed */
+	/* the rest of torn frames stays as it is until the cut is committed */
 	if (editor->damaged)
 		end = gsd->file_size;
 	editor->end = editor->store.ops->begin(editor->store.own, end);

@@ -27,8 +27,8 @@ struct bpk_gsd_store_ops {
 	/* Called before the first write: the live content ends at end. Returns the offset for new
 	 * bytes, at end or after it. */
 	uint64_t (*begin)(void *own, uint64_t end);
-	/* Called before the first write if readers may take bytes behind the end for content: what
-	 * is written until the next commit must be undone if that never comes. NULL: it is anyway. */
+	/* Called before the first write if readers may take bytes behind the end for content: the
+	 * writes must be undone if the next commit never comes. NULL: the store always does so. */
 	int (*guard)(void *own, struct bpk_err *err);
 	/* Called before writes to a region below the end that no reader reaches; one region at a
 	 * time, until the next commit. */

@@ -183,3 +183,28 @@ END
     ends 2 bpk unpack --fill zero -o B x.blp
     says 'without offsets perhaps not at their places$'
 }
+
+@test "the same of directories, and of a header without offsets" {
+    data noise 9000 A
+    local suffix file
+    for suffix in blpd b2s; do
+        bpk pack -q -z 1000 -o "A.$suffix" A
+        file=A.blpd/data/__1__.bin
+        [ $suffix = blpd ] || file=A.b2s/00000002.chunk
+        cp -a "A.$suffix" tape
+        printf 'hurt' | dd of=$file bs=1 seek=300 conv=notrunc status=none
+        touch -r "tape${file#A."$suffix"}" $file
+        ends 2 bpk unpack --fill zero -o raw "A.$suffix"
+        ends 2 bpk unpack --update -o raw "A.$suffix"
+        rm -r "A.$suffix"
+        mv tape "A.$suffix"
+        ends 0 bpk unpack --update -o raw "A.$suffix"
+        cmp A raw
+        rm raw
+    done
+    bpk pack -q -z 1000 --no-offsets -o n.blp A
+    printf '\100' | dd of=n.blp bs=1 seek=11 conv=notrunc status=none
+    ends 2 bpk unpack --fill zero -o B n.blp
+    says 'its header claims [0-9]+ raw bytes, more than 1000 times the archive.s size'
+    [ ! -e B ]
+}

@@ -199,6 +199,30 @@ cuts() {
     done
 }
 
+@test "members: an archive behind chunks that have lost their header is not left from an append" {
+    need_python
+    data noise 20000 a
+    data noise 30000 b
+    data noise 9000 c
+    for kind in blp b2frame; do
+        for name in a b c; do archive $kind $name -z 4000 >$name.x; done
+        # the bytes of a chunk of b, from its header on, and then another archive
+        start=$("$BPK" info -vv --json b.x | "$python" -c 'import json, sys; print(json.load(sys.stdin)["chunks"][0]["offset"])')
+        { cat a.x && tail -c +$((start + 1)) b.x && cat c.x; } >m
+        refuses 2 'belong to no archive' bpk verify m
+        ends 1 bpk append m a
+        ends 1 bpk repair --in-place m
+        { cat a.x && tail -c +$((start + 1)) b.x && cat c.x; } | cmp - m
+        # a copy of it among the data of an append is none
+        cp a.x m
+        bpk append --level 0 m <(cat c.x c.x c.x)
+        head -c $(($(stat -c %s m) - 700)) m >n
+        cp a.x m
+        tail -c +$(($(stat -c %s a.x) + 1)) n >>m
+        refuses 3 'left from an interrupted append' bpk verify m
+    done
+}
+
 @test "members: the first bytes of an append, of which a power cut lost sectors, are status 3" {
     data records 50000 a
     for kind in $kinds; do

@@ -826,3 +826,42 @@ tells_states() { # old new line
     truncate -s -400 1.b2frame
     tells_states 0.b2frame 1.b2frame 'their headers show'
 }
+
+@test "a copy that shares only chunks of zeros may be of another archive" {
+    need_python
+    export BPK
+    { data noise 1000 /dev/stdout && head -c 3000 /dev/zero; } >A
+    { head -c 1000 /dev/zero && data field-f64 3000 /dev/stdout; } >B
+    bpk pack -q -z 1000 -o a.blp A
+    bpk pack -q -z 1000 -o b.blp B
+    local at
+    at=$(offset_of a.blp 0)
+    hurt a.blp $((at + 300)) 4
+    # of the other one its first chunk is left, where this one has lost its own
+    head -c "$(offset_of b.blp 1)" b.blp >x.blp
+    hurt x.blp 16 8
+    local status=0
+    bpk repair --merge -o new.blp a.blp x.blp 2>"$err" || status=$?
+    [ $status -ne 0 ] || die "chunks of another archive, with status 0"
+}
+
+@test "a copy whose own digests refute it does not stand for one that has lost a chunk" {
+    data noise 300000 A
+    bpk pack -q -F chunked -z 16K --superchunk-size 64K --seal --identity -o g A
+    cp -a g a && cp -a g b
+    hurt a/data/__2__.bin 2000 4
+    mv b/data/__2__.bin x && mv b/data/__3__.bin b/data/__2__.bin && mv x b/data/__3__.bin
+    ends 2 bpk repair --merge -o new a b
+    [ ! -e new ]
+    ends 2 bpk repair --merge --fill zero -o new a b
+    [ "$(bpk cat new | cmp -l - A | wc -l)" -le 16384 ]
+    # copies of one list of digests are copies of one archive
+    rm -r a b new
+    cp -a g a && cp -a g b
+    cp a/data/__1__.bin a/data/__3__.bin
+    : >b/data/__1__.bin
+    status=0
+    bpk repair --merge -o new a b 2>"$err" || status=$?
+    [ $status -ne 1 ] || die "$(cat "$err")"
+    [ $status -ne 0 ] || bpk cat new | cmp - A
+}

@@ -1192,7 +1192,10 @@ END
     bpk pack -q --seal --parity 100% b
     touch -d '2020-02-02 02:02:02' a.blp
     cp -p b.blp.bpp a.blp.bpp
-    refuses 3 'its parity is stale: .* cells differ, and it may be that of another archive; bpk parity a.blp renews it' bpk verify a.blp
+    refuses 3 'is whole, but older than its parity, .*: it is an older state, or another archive; bpk parity --force a.blp renews it' \
+        bpk verify a.blp
+    ends 3 bpk parity a.blp
+    ends 3 bpk append a.blp b
     ends 0 bpk repair --apply -o new a.blp
     [ ! -e new ]
     dd if=/dev/urandom of=a.blp bs=1 count=4 seek=10000 conv=notrunc status=none

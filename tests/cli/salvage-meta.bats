@@ -275,7 +275,6 @@ END
         ends 1 bpk repair --apply --from B -f -o new2 $name
         says 'differs from the intact chunk 0'
         ends 0 bpk repair --apply --from A -f -o new $name
-        says '2 intact chunks are not at their places: the raw data, whose identity is recorded, stand for them$'
         bpk verify new
         bpk cat new | cmp - A
         rm -rf new
@@ -314,7 +313,19 @@ END
     says 'differs from the intact chunk 0'
     [ ! -e new ]
     ends 0 bpk repair --apply --from A -o new c.blp
-    says '2 intact chunks are not at their places: the raw data, whose identity is recorded, stand for them$'
+    bpk verify --identity new
+    bpk cat new | cmp - A
+    # a chunk of other data, with its digest
+    bpk pack -q -0 -z 256K --checksum crc32 -o d.blp B
+    "$python" - <<'END'
+other, data, size = open("d.blp", "rb").read(), bytearray(open("c.blp", "rb").read()), (256 << 10) + 16 + 4
+raw = open("B", "rb").read()
+a, b = other.find(raw[:64]) - 16, data.find(raw[2 << 18 : (2 << 18) + 64]) - 16
+data[b : b + size] = other[a : a + size]
+open("c.blp", "wb").write(data)
+END
+    ends 0 bpk repair --apply --from A -f -o new c.blp
+    says 'intact chunks? (is|are) not at (its place|their places): the raw data, whose identity is recorded, stand for'
     bpk verify --identity new
     bpk cat new | cmp - A
 }

@@ -96,3 +96,40 @@ rounds() {
     ends 2 bpk repair x.b2nd
     says 'the header is lost, and with it shape and fixed metadata'
 }
+
+@test "raw data tell the numbers of chunks: cut frames, lost headers, swapped data files, missing bytes" {
+    need_python
+    export BPK
+    data field-f64 300000 A
+    bpk pack -q -z 16K -o a.b2frame A
+    truncate -s -30000 a.b2frame
+    ends 2 bpk repair --apply --from A -o new.b2frame a.b2frame
+    says 'the raw data stand for lost chunks'
+    bpk cat new.b2frame | cmp - A
+    bpk pack -q -z 16K -o a.blp A
+    printf 'hurt' | dd of=a.blp bs=1 count=4 conv=notrunc status=none
+    truncate -s -30000 a.blp
+    ends 0 bpk repair --apply --from A -o new.blp a.blp
+    bpk cat new.blp | cmp - A
+    bpk pack -q -z 16K --superchunk-size 64K -o a.blpd A
+    mv a.blpd/data/__2__.bin x && mv a.blpd/data/__3__.bin a.blpd/data/__2__.bin && mv x a.blpd/data/__3__.bin
+    rm a.blpd/data/__4__.bin
+    ends 0 bpk repair --apply --from A -o new.blpd a.blpd
+    bpk cat new.blpd | cmp - A
+    # other data are refused, and the line does not name the result
+    tr '\0-\377' '\1-\377\0' <A >B
+    ends 1 bpk repair --apply --from B -f -o new.blpd a.blpd
+    says '^bpk: B: differs from the intact chunk [0-9]+ of a.blpd$'
+    ends 2 bpk repair --apply --from B -f -o new.b2frame a.b2frame
+    says 'the places of its chunks are not certain'
+}
+
+@test "lost chunks are packed as the first intact one is" {
+    data field-f64 300000 A
+    bpk pack -q -z 16K --codec zstd --filter shuffle -o a.blp A
+    cp a.blp x.blp
+    printf 'hurt' | dd of=x.blp bs=1 seek=9000 conv=notrunc status=none
+    ends 0 bpk repair --apply --from A -o new.blp x.blp
+    bpk info -vv new.blp >"$out"
+    ! grep -qE 'stored|blosclz' "$out" || die "$(cat "$out")"
+}

@@ -705,3 +705,105 @@ END
     says '10 intact chunks outside of it, as of another archive, are left out$'
     bpk cat new.blp | cmp - A
 }
+
+@test "a chunk that was copied is not certain where the header or a single entry contradicts it" {
+    need_python
+    export BPK
+    cat >move.py <<'EOF'
+import json, os, random, subprocess, sys
+rand = random.Random(2)
+# chunks of 1000 bytes whose packed sizes differ, the last one of 300
+raw = b"".join((rand.randbytes(100 + 90 * i) + bytes(1000))[:1000] for i in range(8)) + rand.randbytes(300)
+open("A", "wb").write(raw)
+def spans(name, *options):
+    subprocess.run([os.environ["BPK"], "pack", "-f", "-q", "-z", "1000", "-o", name, *options, "A"], check=True)
+    info = subprocess.run([os.environ["BPK"], "info", "-vv", "--json", name], capture_output=True).stdout
+    data = open(name, "rb").read()
+    at = [c["offset"] for c in json.loads(info)["chunks"]] + [len(data)]
+    return data, at
+kind, options = sys.argv[1], sys.argv[2:]
+b, o = spans("a.blp", *options)
+if kind == "last":       # over the short last one
+    b = b[: o[8]] + b[o[0] : o[1]]
+elif kind == "before":   # over one before the last one, whose entry alone leads elsewhere
+    b = b[: o[7]] + b[o[2] : o[3]] + b[o[8] :]
+elif kind == "doubled":  # and another one is damaged
+    b = bytearray(b[: o[3]] + b[o[2] : o[3]] + b[o[3] :])
+    b[o[0] + 60] ^= 1
+open("x.blp", "wb").write(b)
+EOF
+    local kind options
+    for kind in last before doubled; do
+        for options in "" "--checksum sha256" "--identity" "--seal"; do
+            # shellcheck disable=SC2086 # words
+            "$python" move.py $kind $options
+            ends 2 bpk verify x.blp
+            ends 2 bpk repair x.blp
+            grep -q 'are intact, but not certain$' "$out" || die "$kind $options: $(cat "$out" "$err")"
+            ends 2 bpk repair --apply --fill zero -f -o new.blp x.blp
+        done
+    done
+    # the size of the last chunk is wrong in the header alone
+    bpk pack -f -q -z 1000 -o x.blp A
+    printf '\2' | dd of=x.blp bs=1 seek=13 conv=notrunc status=none
+    ends 0 bpk repair --apply -f -o new.blp x.blp
+    bpk cat new.blp | cmp - A
+}
+
+@test "of concatenated archives, the second one is cut, or the first one's index is damaged" {
+    need_python
+    data noise 5000 A
+    data field-f64 3500 B
+    local n status suffix
+    for suffix in blp b2frame; do
+        bpk pack -q -z 1000 -o "a.$suffix" A
+        bpk pack -q -z 4000 -o "b.$suffix" B
+        for n in 40 80 400 1000; do
+            { cat "a.$suffix" && head -c $n "b.$suffix"; } >"x.$suffix"
+            ends 2 bpk repair "x.$suffix"
+            status=0
+            bpk repair --apply -f -o "new.$suffix" "x.$suffix" 2>"$err" || status=$?
+            [ $status -eq 1 ] || [ $status -eq 2 ] || die "$suffix, cut after $n: status $status"
+            grep -qE 'another archive begins at offset|holds 2 archives' "$err" || die "$(cat "$err")"
+        done
+    done
+    bpk pack -q -z 1000 -o s.b2frame B
+    cat s.b2frame a.b2frame >both.b2frame
+    "$python" - <<'EOF'
+import struct
+d = bytearray(open("both.b2frame", "rb").read())
+header, packed = struct.unpack_from(">i", d, 11)[0], struct.unpack_from(">q", d, 39)[0]
+# a bit of the index chunk, behind the packed chunks
+i = header + packed + 40
+d[i] ^= 4
+open("x.b2frame", "wb").write(d)
+EOF
+    ends 2 bpk verify x.b2frame
+    status=0
+    bpk repair --apply -o one.b2frame x.b2frame 2>"$err" || status=$?
+    [ $status -ne 0 ] || die "one of two archives was saved, with status 0"
+}
+
+@test "a data file without its lists may be the last one, and shorter; the seal tells chunks that moved" {
+    need_python
+    export BPK
+    data noise 5000 A
+    bpk pack -q -z 1000 -F chunked --superchunk-size 4000 -o d.blpd A
+    rm d.blpd/data/__1__.bin
+    printf x | dd of=d.blpd/meta/storage bs=1 seek=5 conv=notrunc status=none
+    ends 2 bpk repair d.blpd
+    grep -q 'are intact, but not certain$' "$out"
+    # all chunks have one packed size, so that no entry leads elsewhere
+    bpk pack -q -0 -z 1000 --seal -o s.blp A
+    local at
+    at=$(bpk info -vv --json s.blp | "$python" -c 'import json, sys; print(json.load(sys.stdin)["chunks"][1]["offset"])')
+    { head -c "$at" s.blp && tail -c +$((at + 1 + 1016 + 32)) s.blp; } >x.blp
+    ends 2 bpk repair x.blp
+    grep -q '^x.blp: raw bytes 0:4000 are intact, but not certain$' "$out"
+    says 'the seal says that some of the others are not at their places$'
+    # one that is lost without a move leaves the others certain
+    cp s.blp x.blp
+    printf xxxx | dd of=x.blp bs=1 seek=$((at + 4 * 1048 - 900)) conv=notrunc status=none
+    ends 2 bpk repair x.blp
+    grep -q '^x.blp: raw bytes 0:[34]000 are intact$' "$out"
+}

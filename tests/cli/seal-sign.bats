@@ -75,7 +75,7 @@ root $(root s.x)" ]
     refuses 2 'is of no signer in signers' bpk seal --check signers s.x
     bpk pack -q -F blp -o plain.x in
     refuses 1 'plain.x: has no seal; bpk convert --seal plain.x NEW makes' bpk seal --sign one plain.x
-    refuses 2 'plain.x: has no seal' bpk seal --check signers plain.x
+    refuses 2 'plain.x: has no seal; bpk convert --seal plain.x NEW makes an archive with one$' bpk seal --check signers plain.x
     bpk pack -q --seal --checksum crc32 -F blp -o weak.x in
     refuses 1 'weak.x: its seal is as weak as its checksum crc32' bpk seal --sign one weak.x
     bpk pack -q --seal -F blp -o new.x in

@@ -312,7 +312,7 @@ spoil() { # FILE OFFSET SIZE
         for n in 1 3; do
             ends 2 bpk verify -q -T $n $at
             says "^bpk: $at: .*chunk ([0-9]+) at offset .* is .*; raw bytes \\1000:[0-9]+000$"
-            says "^bpk: $at: .*chunk ([0-9]+) at offset .*; and the chunks to [0-9]+; raw bytes \\1000:[0-9]+000$"
+            says "^bpk: $at: .*chunk ([0-9]+) at offset .*; the same for the chunks up to [0-9]+; raw bytes \\1000:[0-9]+000$"
             cp "$err" said.$n
         done
         cmp said.1 said.3

@@ -225,7 +225,7 @@ static int commit(void *own, struct bpk_view header, uint64_t end, struct bpk_er
 	return 0;
 }
 
-/* What the next change finds: guarded writes are undone. */
+/* Undo guarded writes, as the next change of the file does. */
 static void end_session(struct store *store)
 {
 	struct bpk_err err = { 0 };

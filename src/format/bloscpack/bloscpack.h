@@ -440,5 +440,6 @@ int bpk_bloscpack_check_end(void *reader, struct bpk_err *err);
 
 int bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
 			struct bpk_err *err);
+int bpk_bloscpack_claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
 
 #endif

@@ -165,11 +165,6 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
-{
-	return bpk_format_holds(place, bpk_bloscpack_probe, claimed, err);
-}
-
 static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
 		       struct bpk_err *err)
 {
@@ -179,7 +174,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	if (e == NULL)
 		return -1;
 	e->options = *options;
-	e->options.edit.claims = claims;
+	e->options.edit.claims = bpk_bloscpack_claims;
 	e->place.path = path;
 	if (bpk_edit_open(path, &e->options.edit, &e->edit, err) != 0 || start(e, err) != 0) {
 		editor_close(e);

@@ -21,6 +21,11 @@ int bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head, boo
 	return 0;
 }
 
+int bpk_bloscpack_claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_format_holds(place, bpk_bloscpack_probe, claimed, err);
+}
+
 bool bpk_bloscpack_magic_is_json(const uint8_t bytes[8])
 {
 	/* "README versus program": the program pads with NUL, its README with blanks */

@@ -263,6 +263,7 @@ const struct bpk_members_kind bpk_bloscpack_members = {
 	.probe = bpk_bloscpack_probe,
 	.end = find_end,
 	.unfinished = is_unfinished,
+	.has_digests = true,
 };
 
 const struct bpk_reader_ops bpk_bloscpack_reader_ops = {

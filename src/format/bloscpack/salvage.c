@@ -330,18 +330,23 @@ static int count_chunks(struct bpk_source *file, uint64_t start, uint64_t *count
 	return rc;
 }
 
-/* Leave out the bytes behind the archive, and say so if they have chunks. */
+/* Leave out the bytes behind the archive, and say so if they have chunks, or begin as another one,
+ * whose chunks may all be damaged. */
 static int leave_others(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			struct bpk_salvage *salvage, struct bpk_err *err)
 {
+	struct bpk_source *source = s->scan.source;
 	uint64_t others = 0;
 
 	if (bpk_bloscpack_find_end(s, left, salvage, err) != 0)
 		return -1;
-	if (s->scan.size < bpk_source_size(s->scan.source) &&
-	    count_chunks(s->scan.source, s->scan.size, &others, err) != 0)
+	if (s->scan.size == bpk_source_size(source))
+		return 0;
+	if (count_chunks(source, s->scan.size, &others, err) != 0)
 		return -1;
-	return bpk_salvage_doubt_others(salvage, others, err);
+	if (others > 0)
+		return bpk_salvage_doubt_others(salvage, others, err);
+	return bpk_salvage_doubt_archive(salvage, source, s->scan.size, bpk_bloscpack_claims, err);
 }
 
 /* Find the chunks, and left's parts. */

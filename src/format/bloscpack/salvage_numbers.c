@@ -269,8 +269,82 @@ static bool are_swapped(const struct bpk_bloscpack_search *s, const uint64_t *en
 	       end_of(s, &all[i]) - all[i].offset == entries[i] - entries[i - 1];
 }
 
+/* The digest of a chunk with its sizes, as one number. */
+static int hash_digest(struct bpk_bloscpack_search *s, const struct bpk_saved *saved,
+		       uint64_t *hash, struct bpk_err *err)
+{
+	const uint64_t sizes[] = { saved->packed_size, saved->raw_size };
+	unsigned size = bpk_bloscpack_digest_size(s);
+	const uint8_t *digest;
+
+	if (bpk_scan_see(&s->scan, end_of(s, saved) - size, size, &digest, err) != 0)
+		return -1;
+	*hash = bpk_hash(bpk_hash_words(BPK_HASH_START, bpk_view(sizes, sizeof sizes)),
+			 bpk_view(digest, size));
+	return 0;
+}
+
+/* *is: another chunk has the same digest as chunk k, which may be a copy of it. */
+static int has_twin(struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage, size_t k,
+		    bool *is, struct bpk_err *err)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t hash, other;
+
+	*is = false;
+	if (!salvage->proven || !all[k].intact)
+		return 0;
+	if (hash_digest(s, &all[k], &hash, err) != 0)
+		return -1;
+	for (size_t i = 0; !*is && i < salvage->count; i++) {
+		if (i == k || !all[i].intact || all[i].packed_size != all[k].packed_size)
+			continue;
+		if (hash_digest(s, &all[i], &other, err) != 0)
+			return -1;
+		*is = hash == other;
+	}
+	return 0;
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* *is: two chunks have the same digest. */
+static int has_twins(struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage, bool *is,
+		     struct bpk_err *err)
+{
+	uint64_t *hashes = bpk_calloc(salvage->count, sizeof *hashes, err);
+	int rc = hashes == NULL ? -1 : 0;
+	size_t n = 0;
+
+	*is = false;
+	for (size_t i = 0; rc == 0 && salvage->proven && i < salvage->count; i++)
+		if (salvage->all[i].intact)
+			rc = hash_digest(s, &salvage->all[i], &hashes[n++], err);
+	qsort(hashes, n, sizeof *hashes, compare_hashes);
+	for (size_t i = 1; rc == 0 && !*is && i < n; i++)
+		*is = hashes[i] == hashes[i - 1];
+	free(hashes);
+	return rc;
+}
+
+/* *contradicts: the one entry that names another place stands between two chunks that were swapped,
+ * or behind one that was copied, or before it. */
+static int judge_entry(struct bpk_bloscpack_search *s, const uint64_t *entries, uint64_t i,
+		       const struct bpk_salvage *salvage, bool *contradicts, struct bpk_err *err)
+{
+	*contradicts = are_swapped(s, entries, i, salvage->count, salvage);
+	if (!*contradicts && i > 0 && has_twin(s, salvage, (size_t)i - 1, contradicts, err) != 0)
+		return -1;
+	return *contradicts ? 0 : has_twin(s, salvage, (size_t)i, contradicts, err);
+}
+
 /* The entries, of as many chunks as were found, name other places: several that are sound by
- * themselves, as damage does not make them, or one between two chunks that were swapped. */
+ * themselves, as damage does not make them, or one beside chunks that are not their own. */
 static int compare_entries(struct bpk_bloscpack_search *s, uint64_t table,
 			   const struct bpk_salvage *salvage, bool *contradict, struct bpk_err *err)
 {
@@ -288,9 +362,9 @@ static int compare_entries(struct bpk_bloscpack_search *s, uint64_t table,
 		last = i;
 		sound += is_plausible(entries, i, n, s->scan.size);
 	}
-	if (rc == 0)
-		*contradict = sound > 1 || (others == 1 && sound == 1 &&
-					    are_swapped(s, entries, last, n, salvage));
+	*contradict = sound > 1;
+	if (rc == 0 && others == 1 && sound == 1)
+		rc = judge_entry(s, entries, last, salvage, contradict, err);
 	free(entries);
 	return rc;
 }
@@ -397,6 +471,10 @@ static int number_by_header(struct bpk_bloscpack_search *s,
 		salvage->all[i].number = i;
 	if (salvage->counted && own &&
 	    test_order(s, header, salvage, &left->is_disordered, err) != 0)
+		return -1;
+	/* a chunk that was copied over another one or came in, unless the header is damaged */
+	if (own && !salvage->counted && !fits_last(header, salvage) &&
+	    has_twins(s, salvage, &left->is_disordered, err) != 0)
 		return -1;
 	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
 				      : number_behind(s, left, header, salvage, err)) != 0)

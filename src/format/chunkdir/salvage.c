@@ -312,6 +312,8 @@ static int find_superchunk(struct search *s, uint64_t *nchunks)
 		if (count_chunks(s, &s->files[i]) != 0)
 			return -1;
 	*nchunks = s->nfiles == 1 ? s->files[0].nchunks : 0;
+	/* a single file may be the last one, which has fewer */
+	s->unsure = s->nfiles == 1 && s->files[0].number > 0;
 	for (size_t i = 0; i + 1 < s->nfiles; i++) {
 		uint64_t n = s->files[i].nchunks;
 

@@ -17,6 +17,7 @@
 
 enum {
 	BPK_FRAME_FIXED_SIZE = 87,   /* "Header": without the metalayer section */
+	BPK_FRAME_AT_SIZE = 16,      /* offset of frame_len: "Header" */
 	BPK_FRAME_FIXED_SIZE_1 = 82, /* the same in frame version 1 */
 	BPK_FRAME_LEAST_HEADER = 97, /* with an empty section */
 	BPK_FRAME_LEAST_TRAILER = 35,

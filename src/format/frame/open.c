@@ -88,14 +88,13 @@ static bool is_old_tail_there(const struct bpk_frame_reader *r)
  * another frame size, too, as a change by bpk leaves it. */
 static bool is_header_there(const struct bpk_frame_reader *r, bool *moved, struct bpk_err *err)
 {
-	enum { FRAME_SIZE = 16 }; /* offset of frame_len: "Header" */
 	const struct bpk_buf *head = &r->state.head;
 	struct bpk_buf now = { 0 };
 	bool read = bpk_buf_resize(&now, head->size, err) == 0 &&
 		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), err) == 0;
 	bool same = read && memcmp(now.data, head->data, head->size) == 0;
 
-	*moved = read && bpk_get_be64(now.data + FRAME_SIZE) != r->state.header.frame_size;
+	*moved = read && bpk_get_be64(now.data + BPK_FRAME_AT_SIZE) != r->state.header.frame_size;
 	bpk_buf_clear(&now);
 	return same;
 }

@@ -228,8 +228,16 @@ static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, s
 	return 0;
 }
 
+static uint64_t size_of(struct bpk_view head)
+{
+	return head.size < BPK_FRAME_AT_SIZE + sizeof(uint64_t)
+		       ? UINT64_MAX
+		       : bpk_get_be64(head.data + BPK_FRAME_AT_SIZE);
+}
+
 const struct bpk_members_kind bpk_frame_members = {
 	.one = &bpk_frame_reader_ops,
+	.size = size_of,
 	.probe = bpk_frame_probe,
 	.end = find_end,
 	.unfinished = is_unfinished,

@@ -196,6 +196,20 @@ static uint64_t end_of_others(const struct bpk_scan *scan, const struct bpk_fram
 	return other->end <= first_of(salvage) ? other->start : 0;
 }
 
+/* Look for the header of another frame, whose chunks may all be damaged: where this frame ends, or
+ * where that one ends whose header is at the start of the file. */
+static int look_for_frames(struct bpk_scan *scan, const struct bpk_frame_left *left,
+			   struct bpk_salvage *salvage, struct bpk_err *err)
+{
+	uint64_t end = left->seen.frame;
+
+	if (end == 0 && left->has_header && left->payload <= scan->size)
+		end = left->payload - left->header.size + left->header.frame_size;
+	if (end == 0 || end >= scan->size)
+		return 0;
+	return bpk_salvage_doubt_archive(salvage, scan->source, end, bpk_frame_claims, err);
+}
+
 /* Count the intact chunks behind a frame that was loaded, or else of a frame before it: the last
  * one in the file is that which was found. */
 static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left,
@@ -212,7 +226,8 @@ static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left
 	}
 	for (size_t i = 0; i < found->count && found->all[i].offset < end; i++)
 		others += found->all[i].intact;
-	return bpk_salvage_doubt_others(salvage, others, err);
+	return others > 0 ? bpk_salvage_doubt_others(salvage, others, err)
+			  : look_for_frames(scan, left, salvage, err);
 }
 
 static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
