@@ -305,8 +305,12 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (applies && bpk_salvage_loses_array(job))
 		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
 			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");
-	if (judge(job, applies, err) == 0)
+	if (judge(job, applies, err) == 0) {
+		if (applies && job->merge != NULL && !job->shared->quiet)
+			bpk_note(job->shared->output,
+				 "is a new archive of the chunks, not the old one byte for byte");
 		return 0;
+	}
 	if (applies && !job->shared->quiet)
 		bpk_note(job->shared->output, "was written of the chunks that were found");
 	return -1;

@@ -265,7 +265,7 @@ static void report_all(const struct detour *detour)
 	struct bpk_err line = { 0 };
 
 	bpk_fail(&line, BPK_CORRUPT,
-		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " are intact%s", detour->lost,
+		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " were unpacked%s", detour->lost,
 		 how[detour->how], detour->at - detour->lost,
 		 detour->ends_early && is_walked
 			 ? ", but without offsets perhaps not at their places"

@@ -33,7 +33,7 @@ END
                 ends 2 bpk unpack -f -T "$threads" --fill "$how" -o B "A.$format"
                 says '^bpk: A\.[a-z0-9]+: raw bytes 65536:98304 are lost: '
                 says '^bpk: A\.[a-z0-9]+: raw bytes 163840:229376 are lost: '
-                says '^bpk: A\.[a-z0-9]+: 105088 raw bytes are lost and .*, 294912 are intact$'
+                says '^bpk: A\.[a-z0-9]+: 105088 raw bytes are lost and .*, 294912 were unpacked$'
                 [ "$(wc -l <"$err")" -eq 4 ] || die "$(cat "$err")"
                 is_filled B A "$how" 2 5 6 12
             done
@@ -87,7 +87,7 @@ END
     head -c $(($(stat -c %s N.blp) / 2)) N.blp >half.blp
     ends 2 bpk unpack --fill skip half.blp
     cmp -n 98304 half A
-    says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ are intact(, but without offsets perhaps not at their places)?$'
+    says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ were unpacked(, but without offsets perhaps not at their places)?$'
 }
 
 # The members have 13 chunks, the last one short, so only a walk finds a chunk of the later ones.
@@ -145,7 +145,7 @@ END
         ends 2 bpk unpack -f --fill zero -o B x.$format
         says 'raw bytes 32768:49152 are lost: '
         says 'after the end of the archive, belong to no archive$'
-        says '16384 raw bytes are lost and became zeros, 83616 are intact$'
+        says '16384 raw bytes are lost and became zeros, 83616 were unpacked$'
     done
     # a seal that is damaged
     cp -r good.b2frame x.b2frame

@@ -855,6 +855,14 @@ tells_states() { # old new line
     [ ! -e new ]
     ends 2 bpk repair --merge --fill zero -o new a b
     [ "$(bpk cat new | cmp -l - A | wc -l)" -le 16384 ]
+    # a stray byte keeps the copies from being put together, and a line says so
+    rm -r a b new
+    cp -a g a && cp -a g b
+    hurt a/data/__2__.bin 2000 4
+    printf Q >>b/data/__3__.bin
+    ends 0 bpk repair --merge -o new a b
+    diff -r new g >/dev/null || says 'new: is a new archive of the chunks, not the old one byte for byte$'
+    bpk cat new | cmp - A
     # copies of one list of digests are copies of one archive
     rm -r a b new
     cp -a g a && cp -a g b
