@@ -102,12 +102,19 @@ uint64_t bpk_input_rest(const struct bpk_input *in)
 		       : 0;
 }
 
-/* True if it is that of an interrupted append, which the next one removes, or cannot be judged. */
+/* True if it is that of an interrupted append, which the next one removes, or cannot be judged, as
+ * if the header, by which the end is found, is not the one that was sealed. */
 static bool has_other_rest(const struct bpk_input *in, struct bpk_err *why)
 {
-	return bpk_source_in_change(in->place.source) ||
-	       (in->format->reader->tail(in->reader, why) != 0 &&
-		(why->kind == BPK_REPAIRABLE || bpk_err_is_of_machine(why)));
+	const struct bpk_reader_ops *ops = in->format->reader;
+
+	if (bpk_source_in_change(in->place.source) ||
+	    (ops->tail(in->reader, why) != 0 &&
+	     (why->kind == BPK_REPAIRABLE || bpk_err_is_of_machine(why))))
+		return true;
+	*why = (struct bpk_err){ 0 };
+	return in->info->members == 1 && ops->prove(in->reader, 0, 0, why) != 0 &&
+	       why->kind == BPK_CORRUPT;
 }
 
 int bpk_input_leave_rest(struct bpk_input *in, struct bpk_err *err)

@@ -61,13 +61,19 @@ static int check_known(const struct bpk_input *in, struct bpk_err *err)
 /* Fails if bytes lie behind the archive's end: BPK_REPAIRABLE if an append left them. */
 static int look_behind(const struct bpk_args *args, struct bpk_input *in, struct bpk_err *err)
 {
-	if (in->format == NULL || in->format->reader->tail == NULL)
+	const struct bpk_reader_ops *ops = in->format != NULL ? in->format->reader : NULL;
+	struct bpk_err why = { 0 };
+	uint64_t end;
+
+	if (ops == NULL || ops->tail == NULL)
 		return 0;
 	if (bpk_input_start(in, &args->shared, 0, err) != 0)
 		return -1;
-	if (in->format->reader->tail(in->reader, err) == 0)
-		return 0;
-	return bpk_input_subject(in, err);
+	/* chunks that are found by walking are damage that the map shows, if the walk fails */
+	if (ops->end != NULL && bpk_source_seekable(in->place.source) &&
+	    ops->end(in->reader, &end, &why) != 0)
+		return bpk_err_pass(&why, err);
+	return ops->tail(in->reader, err) == 0 ? 0 : bpk_input_subject(in, err);
 }
 
 /* Bytes that belong to nothing are left out of a new archive. Returns -1. */

@@ -125,6 +125,7 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 static void count_chunks(struct bpk_salvage_job *job)
 {
 	job->lost = job->found.nchunks - bpk_salvage_intact(&job->found);
+	job->guessed = 0;
 	for (size_t i = 0; i < job->found.count; i++)
 		job->guessed += job->found.all[i].intact && job->found.all[i].guessed;
 }
@@ -245,6 +246,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return bpk_input_subject(&job->in, err);
 	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
 		return -1;
+	count_chunks(job);
+	if (job->lost > 0 && bpk_salvage_test_peaks(job, err) != 0)
+		return bpk_input_subject(&job->in, err);
 	if (job->from != NULL && bpk_salvage_open_raw(job, err) != 0)
 		return -1;
 	count_chunks(job);

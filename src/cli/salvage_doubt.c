@@ -41,6 +41,13 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_err *err)
 		found->counted = true;
 		found->disordered = false;
 	}
+	if (found->counted && job->ident_size > 0 && job->from == NULL) {
+		snprintf(line, sizeof line,
+			 "the recorded identity is of %" PRIu64
+			 " bytes, and the chunks have others",
+			 job->ident_size);
+		return bpk_salvage_doubt(found, line, err);
+	}
 	if (!found->counted || job->refuted.end == 0)
 		return 0;
 	found->disordered = true;
@@ -72,36 +79,62 @@ static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
 		err);
 }
 
-/* The seal's tree has a peak for each power of two in the number of chunks. If no chunk under a peak
- * is lost, the peak shows whether they are at their places. Missing bytes move them. */
-static int doubt_peaks(struct bpk_salvage_job *job, struct bpk_err *err)
+/* True if the reader, which tests the chunk by the seal, finds it where the search did. */
+static bool is_there(const struct bpk_salvage_job *job, const struct bpk_saved *saved)
+{
+	const struct bpk_reader_ops *ops = job->in.format->reader;
+	struct bpk_where where = { 0 };
+
+	return saved->intact && !saved->guessed && !saved->unproven && saved->place == NULL &&
+	       ops->locate(job->in.reader, saved->number, &where, NULL) == 0 &&
+	       where.packed_offset == saved->offset;
+}
+
+/* The record of the seal is intact, and of as many chunks. */
+static bool has_tree(const struct bpk_salvage_job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	return found->sealed && found->counted && !found->numbered && job->in.reader != NULL &&
+	       job->in.info->seal.sealed && job->in.info->damage == NULL &&
+	       job->in.info->chunks.count == found->nchunks;
+}
+
+/* The seal's tree has a peak for each power of two in the number of chunks. It shows whether the
+ * chunks under it are at their places, if none of them is lost. Missing bytes move them. */
+int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
 	uint64_t n = found->nchunks, first = 0;
 	struct bpk_err why = { 0 };
 	size_t i = 0;
 
-	if (!found->sealed || !found->counted || found->numbered || job->by_raw ||
-	    job->in.reader == NULL || job->in.info->chunks.count != n)
+	if (!has_tree(job))
 		return 0;
 	for (uint64_t size = (uint64_t)1 << 63; size > 0 && why.kind == BPK_OK; size /= 2) {
-		size_t start = i;
+		uint64_t there = 0;
 
 		if ((n & size) == 0)
 			continue;
 		for (; i < found->count && found->all[i].number < first + size; i++)
-			start += !found->all[i].intact;
-		if (i - start == size)
+			there += is_there(job, &found->all[i]);
+		if (there == size)
 			(void)test_seal(&job->in, first, first + size, &why);
 		first += size;
 	}
-	if (why.kind == BPK_OK)
-		return 0;
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
-	found->disordered = true;
+	job->is_moved = why.kind != BPK_OK;
+	found->disordered = found->disordered || job->is_moved;
+	return 0;
+}
+
+static int doubt_moved(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	if (!job->is_moved || job->by_raw)
+		return 0;
 	return bpk_salvage_doubt(
-		found, "the seal says that some of the others are not at their places", err);
+		&job->found, "the seal says that some of the others are not at their places", err);
 }
 
 /*
@@ -119,7 +152,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
 		return -1;
 	if (!job->is_whole && (job->lost > 0 || found->is_least))
-		return doubt_files(job, err) != 0 ? -1 : doubt_peaks(job, err);
+		return doubt_files(job, err) != 0 ? -1 : doubt_moved(job, err);
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)
 		return 0;

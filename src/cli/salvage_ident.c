@@ -198,9 +198,7 @@ int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (rc == 0 && state == BPK_IDENT_GOOD)
 		rc = compare(job, &recorded, put_chunks, &same, err);
 	job->proves_ident = same && job->lost == 0;
-	if (rc == 0 && state == BPK_IDENT_STALE && job->lost == 0)
-		job->refuted = (struct bpk_ident_range){ bpk_min_u64(size, recorded.size),
-							 bpk_max_u64(size, recorded.size) };
+	job->ident_size = rc == 0 && state == BPK_IDENT_STALE && job->lost == 0 ? recorded.size : 0;
 	bpk_ident_clear(&recorded);
 	return rc;
 }

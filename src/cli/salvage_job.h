@@ -20,8 +20,9 @@ struct bpk_salvage_job {
 	 * one whose size does not follow from the whole. Else NULL. */
 	uint64_t *starts;
 	uint64_t guessed;
-	bool proves_ident; /* the identity that was recorded is that of the content */
-	bool loses_ident;  /* or it is not that of the result */
+	bool proves_ident;   /* the identity that was recorded is that of the content */
+	bool loses_ident;    /* or it is not that of the result */
+	uint64_t ident_size; /* raw bytes that it is of, if all chunks together have others; or 0 */
 	struct bpk_ident_range
 		refuted;            /* raw bytes of intact chunks that it contradicts, or none */
 	uint64_t replaced;          /* of these chunks, by raw data that it proves */
@@ -35,6 +36,7 @@ struct bpk_salvage_job {
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
 	bool by_raw;            /* they have told the numbers of chunks */
+	bool is_moved;          /* the seal says that some chunks are not at their places */
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_recipe recipe; /* of the first intact chunk */
 	struct bpk_buf proof;
@@ -114,6 +116,10 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
+
+/* Compare the chunks with the seal as far as that can be while some are lost: sets is_moved and
+ * disordered. */
+int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Judge the numbers and the content of the chunks: adds doubts to found, and sets counted and
  * disordered where the identity, the seal or the copies tell. */

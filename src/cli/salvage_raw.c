@@ -57,14 +57,16 @@ static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 /* A chunk of the raw data. */
 struct piece {
 	uint64_t hash, number;
-	bool taken; /* by an intact chunk */
+	uint64_t taken; /* in the first of equal ones: as many of them belong to intact chunks */
 };
 
 /* The raw data in chunks of the archive's size. */
 struct pieces {
-	struct piece *all; /* by hash */
+	struct piece *all; /* by hash, equal ones by number */
 	uint64_t count;
 	uint32_t size, last_size;
+	bool in_order; /* the chunks are in one file, whose order counts */
+	bool is_equal; /* a chunk that is elsewhere has equals in the raw data */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -86,7 +88,8 @@ static int list_pieces(struct bpk_salvage_job *job, struct pieces *pieces, struc
 	pieces->count = bpk_div_up(size, pieces->size);
 	pieces->last_size = (uint32_t)(size - (pieces->count - 1) * pieces->size);
 	pieces->all = bpk_calloc((size_t)pieces->count, sizeof *pieces->all, err);
-	if (pieces->all == NULL || bpk_buf_resize(raw, pieces->size, err) != 0)
+	if (pieces->all == NULL ||
+	    bpk_buf_resize(raw, (size_t)bpk_min_u64(pieces->size, size), err) != 0)
 		return -1;
 	for (uint64_t n = 0; n < pieces->count; n++) {
 		if (bpk_source_read_at(job->raw, n * pieces->size, bpk_span(raw->data, raw->size),
@@ -115,69 +118,89 @@ static int hash_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
 	return 0;
 }
 
-/* The piece of that hash and number, or with any number the first that is not taken; or NULL. */
-static struct piece *find_piece(const struct pieces *pieces, uint64_t hash, uint64_t number)
+/* The first piece that is not before key. */
+static uint64_t find_piece(const struct pieces *pieces, const struct piece *key)
 {
-	bool any = number == BPK_UNKNOWN;
-	const struct piece key = { .hash = hash, .number = any ? 0 : number };
 	uint64_t low = 0, high = pieces->count;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (compare_pieces(&pieces->all[middle], &key) < 0)
+		if (compare_pieces(&pieces->all[middle], key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (any && low < pieces->count && pieces->all[low].hash == hash &&
-	       pieces->all[low].taken)
-		low++;
-	if (low == pieces->count || pieces->all[low].hash != hash ||
-	    (!any && pieces->all[low].number != number))
-		return NULL;
-	return &pieces->all[low];
+	return low;
 }
 
-/* Numbers for the intact chunks, BPK_UNKNOWN for the others. *all: each of them has one. */
-static int match_pieces(struct bpk_salvage_job *job, const struct pieces *pieces, uint64_t *numbers,
-			bool *all, struct bpk_err *err)
+/* The number of a chunk: in one file the first from next on, else one for each of equal chunks.
+ * False: the raw data have no such bytes there. */
+static bool match_chunk(struct pieces *pieces, uint64_t hash, uint64_t next, uint64_t *number)
+{
+	const struct piece key = { .hash = hash, .number = pieces->in_order ? next : 0 };
+	uint64_t i = find_piece(pieces, &key);
+	struct piece *first = &pieces->all[i];
+
+	if (i == pieces->count || first->hash != hash)
+		return false;
+	if (!pieces->in_order)
+		i += first->taken++;
+	if (i >= pieces->count || pieces->all[i].hash != hash)
+		return false;
+	*number = pieces->all[i].number;
+	pieces->is_equal = pieces->is_equal || (i > 0 && pieces->all[i - 1].hash == hash) ||
+			   (i + 1 < pieces->count && pieces->all[i + 1].hash == hash);
+	return true;
+}
+
+static int hash_chunks(struct bpk_salvage_job *job, uint64_t *hashes, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &job->found;
-	uint64_t *hashes = bpk_calloc(found->count, sizeof *hashes, err);
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
-	int rc = hashes == NULL || ctx == NULL ? -1 : 0;
+	int rc = ctx == NULL ? -1 : 0;
 
-	*all = true;
-	for (size_t i = 0; rc == 0 && i < found->count; i++) {
-		const struct bpk_saved *saved = &found->all[i];
-		struct piece *piece = NULL;
-
-		numbers[i] = BPK_UNKNOWN;
-		if (saved->intact)
-			rc = hash_chunk(job, ctx, saved, &hashes[i], err);
-		if (rc == 0 && saved->intact)
-			piece = find_piece(pieces, hashes[i], saved->number);
-		if (piece != NULL) { /* it is at its place */
-			piece->taken = true;
-			numbers[i] = piece->number;
-		}
-	}
-	for (size_t i = 0; rc == 0 && i < found->count; i++) {
-		struct piece *piece;
-
-		if (!found->all[i].intact || numbers[i] != BPK_UNKNOWN)
-			continue;
-		piece = find_piece(pieces, hashes[i], BPK_UNKNOWN);
-		*all = *all && piece != NULL;
-		if (piece == NULL)
-			continue;
-		piece->taken = true;
-		numbers[i] = piece->number;
-	}
+	for (size_t i = 0; rc == 0 && i < found->count; i++)
+		if (found->all[i].intact)
+			rc = hash_chunk(job, ctx, &found->all[i], &hashes[i], err);
 	bpk_chunk_ctx_free(ctx);
-	free(hashes);
 	return rc;
+}
+
+/* True if the raw data have each intact chunk at the place of its number. */
+static bool are_there(const struct bpk_salvage *found, const struct pieces *pieces,
+		      const uint64_t *hashes)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct piece key = { .hash = hashes[i], .number = found->all[i].number };
+		uint64_t at = find_piece(pieces, &key);
+
+		if (found->all[i].intact &&
+		    (at == pieces->count || compare_pieces(&pieces->all[at], &key) != 0))
+			return false;
+	}
+	return found->counted;
+}
+
+/* Set the numbers of the intact chunks, and BPK_UNKNOWN for the places of damaged ones. False: the
+ * raw data do not have all of them. */
+static bool match_chunks(const struct bpk_salvage *found, struct pieces *pieces,
+			 const uint64_t *hashes, uint64_t *numbers)
+{
+	bool there = are_there(found, pieces, hashes);
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		numbers[i] = BPK_UNKNOWN;
+		if (!found->all[i].intact)
+			continue;
+		if (there)
+			numbers[i] = found->all[i].number;
+		else if (!match_chunk(pieces, hashes[i], next, &numbers[i]))
+			return false;
+		next = numbers[i] + 1;
+	}
+	return true;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -207,30 +230,53 @@ static void take_numbers(struct bpk_salvage *found, const struct pieces *pieces,
 	found->estimated = found->disordered = found->exchangeable = found->is_least = false;
 }
 
+/* True if the numbers of chunks are not certain, and the raw data may tell them, which have as many
+ * bytes as the archive, if that is known. The work follows the chunks that are there. */
+static bool may_tell(const struct bpk_salvage_job *job)
+{
+	enum { ANY = 1 << 16, TIMES = 1024 };
+	const struct bpk_salvage *found = &job->found;
+	uint64_t size = bpk_source_size(job->raw);
+	bool certain = found->counted && !found->estimated && !found->disordered &&
+		       !found->exchangeable && !found->is_least;
+
+	if (certain || found->shaped || found->uneven || found->numbered || found->count == 0 ||
+	    found->chunk_size == 0 || size == 0 || size == BPK_UNKNOWN ||
+	    size / found->chunk_size > ANY + (uint64_t)found->count * TIMES)
+		return false;
+	return !found->counted || found->is_least || size == bpk_salvage_raw_size(job);
+}
+
 /* Raw data that have all intact chunks tell their numbers, and those of chunks that are lost. */
 static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	enum { MOST = 1 << 26 };
 	struct bpk_salvage *found = &job->found;
-	uint64_t size = bpk_source_size(job->raw);
-	struct pieces pieces = { 0 };
-	uint64_t *numbers;
-	bool all = false;
+	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
+	uint64_t *numbers, *hashes;
 	int rc;
 
-	if (found->shaped || found->uneven || found->numbered || found->count == 0 ||
-	    found->chunk_size == 0 || size == 0 || size == BPK_UNKNOWN ||
-	    size / found->chunk_size >= MOST)
+	if (found->counted && !found->shaped && !found->uneven &&
+	    pass_head(job, bpk_salvage_raw_size(job), err) != 0)
+		return -1;
+	if (!may_tell(job))
 		return 0;
 	numbers = bpk_calloc(found->count, sizeof *numbers, err);
-	rc = numbers == NULL ? -1 : list_pieces(job, &pieces, err);
+	hashes = bpk_calloc(found->count, sizeof *hashes, err);
+	rc = numbers == NULL || hashes == NULL ? -1 : list_pieces(job, &pieces, err);
 	if (rc == 0)
-		rc = match_pieces(job, &pieces, numbers, &all, err);
-	if (rc == 0 && all)
+		rc = hash_chunks(job, hashes, err);
+	job->by_raw = rc == 0 && match_chunks(found, &pieces, hashes, numbers);
+	if (job->by_raw)
 		take_numbers(found, &pieces, numbers);
-	job->by_raw = rc == 0 && all;
 	free(pieces.all);
+	free(hashes);
 	free(numbers);
+	if (job->by_raw && pieces.is_equal)
+		return bpk_salvage_doubt(
+			found,
+			"the raw data tell the numbers of chunks, but some of them "
+			"are equal",
+			err);
 	return rc;
 }
 

@@ -83,9 +83,10 @@ static int check_size(const struct bpk_salvage_job *job, uint64_t size, struct b
 	for (size_t i = 0; i < found->count && most < size; i++)
 		if (found->all[i].intact)
 			most = bpk_max_u64(most, (uint64_t)found->all[i].packed_size * TIMES);
-	return size <= most ? 0
-			    : bpk_fail(err, BPK_LIMIT,
-				       "chunks of %" PRIu64 " bytes, at most %" PRIu64, size, most);
+	if (size <= most)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "chunks of %" PRIu64 " bytes, at most %" PRIu64, size, most);
+	return bpk_input_subject(&job->in, err);
 }
 
 static int put_zeros(struct bpk_salvage_job *job, uint64_t size, struct bpk_err *err)
@@ -114,12 +115,13 @@ static struct bpk_recipe default_recipe(const struct bpk_salvage_job *job)
 /* Take over the recipe of the first intact chunk that shows one. */
 static int find_recipe(struct bpk_salvage_job *job, struct bpk_err *err)
 {
+	enum { MOST = 64 }; /* chunks that are read for it */
 	const struct bpk_salvage *found = &job->found;
 	struct bpk_chunk_header header;
 	bool is = false;
 
 	job->recipe = default_recipe(job);
-	for (size_t i = 0; !is && job->raw != NULL && i < found->count; i++) {
+	for (size_t i = 0; !is && job->raw != NULL && i < found->count && i < MOST; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 		struct bpk_buf *packed = &job->parcel.packed;
 
@@ -158,9 +160,11 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 {
 	struct bpk_parcel *parcel = &job->parcel;
 
-	if (size == BPK_UNKNOWN)
-		return bpk_fail(err, BPK_CORRUPT,
-				"lost chunks have unknown sizes; --fill skip leaves them out");
+	if (size == BPK_UNKNOWN) {
+		bpk_fail(err, BPK_CORRUPT,
+			 "lost chunks have unknown sizes; --fill skip leaves them out");
+		return bpk_input_subject(&job->in, err);
+	}
 	if (job->raw == NULL && job->format->extended_chunks)
 		return put_zeros(job, size, err);
 	if (check_size(job, size, err) != 0 ||
@@ -171,7 +175,7 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 		return -1;
 	if (job->raw == NULL)
 		memset(parcel->raw.data, 0, parcel->raw.size);
-	return encode(job, err) != 0 ? -1 : put(job, (uint32_t)size, err);
+	return name_result(job, encode(job, err), err) != 0 ? -1 : put(job, (uint32_t)size, err);
 }
 
 /* Raw data that differ would be mixed with the chunk, unless no digest proves it, or the recorded
@@ -398,7 +402,7 @@ static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *er
 	if (place->is_directory &&
 	    bpk_dir_settle(place->directory, job->generation, true, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	return bpk_place_unchanged(place, err);
+	return bpk_place_unchanged(place, err) != 0 ? bpk_input_subject(&job->in, err) : 0;
 }
 
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)

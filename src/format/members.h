@@ -27,6 +27,9 @@ struct bpk_members_kind {
 	 * the start of an append of ours that was interrupted. Fails as a read of the archive. */
 	int (*unfinished)(void *reader, struct bpk_view head, bool *unfinished,
 			  struct bpk_err *err);
+	/* True if the bytes, BPK_PROBE_SIZE of them, begin the part behind the last chunk, as a
+	 * trailer; NULL: there is none. */
+	bool (*ends)(const uint8_t *bytes);
 	bool has_digests; /* the digest of a chunk follows it in the file */
 	/* The size of an archive that begins with head; NULL: its header does not have it. */
 	uint64_t (*size)(struct bpk_view head);

@@ -138,67 +138,92 @@ static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk
 			bpk_plural(size, "belongs", "belong"));
 }
 
-/* *archive: another archive begins at offset at, where the chunks of an append end, or behind it. A
- * chunk that is there in part is passed, since data may hold archives. */
-static int find_archive(const struct bpk_members_kind *kind, struct bpk_scan *scan, uint64_t at,
-			bool *archive, struct bpk_err *err)
+/* *is: another archive begins at offset. The digests of a frame have a copy of its header, which is
+ * longer than the bytes that are left. */
+static int begins_archive(const struct bpk_members_kind *kind, struct bpk_scan *scan,
+			  uint64_t offset, bool *is, struct bpk_err *err)
 {
 	const struct bpk_place place = { 0 };
-	struct bpk_chunk_header chunk;
+	size_t size = (size_t)bpk_min_u64(scan->size - offset, BPK_PROBE_SIZE);
 	const uint8_t *bytes;
 
-	for (uint64_t first = at; !*archive && at < scan->size; at++) {
-		size_t size = (size_t)bpk_min_u64(scan->size - at, BPK_PROBE_SIZE);
-
-		if (bpk_scan_see(scan, at, size, &bytes, err) != 0)
-			return -1;
-		if (at == first && bpk_chunk_header_read(bpk_view(bytes, size), &chunk, NULL) == 0)
-			return 0;
-		if (kind->probe(&place, bpk_view(bytes, size), archive, err) != 0)
-			return -1;
-		/* the digests of a frame have a copy of its header */
-		*archive = *archive && (kind->size == NULL ||
-					kind->size(bpk_view(bytes, size)) <= scan->size - at);
-	}
+	if (bpk_scan_see(scan, offset, size, &bytes, err) != 0 ||
+	    kind->probe(&place, bpk_view(bytes, size), is, err) != 0)
+		return -1;
+	*is = *is &&
+	      (kind->size == NULL || kind->size(bpk_view(bytes, size)) <= scan->size - offset);
 	return 0;
 }
 
-/* Follow the chunks at offset, which an append may have written, up to another archive. */
-static int look_behind(const struct bpk_members_kind *kind, void *reader, struct bpk_source *source,
-		       uint64_t offset, bool *archive, struct bpk_err *err)
+/* The same behind a trailer that begins at offset, which an append writes last. */
+static int has_archive(const struct bpk_members_kind *kind, struct bpk_scan *scan, uint64_t offset,
+		       bool *is, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = kind->one->info(reader)->chunks.checksum;
-	size_t digest = kind->has_digests && checksum != NULL ? checksum->size : 0;
+	enum { MOST = 1 << 20 }; /* bytes of a trailer */
+	uint64_t end = offset + bpk_min_u64(MOST, scan->size - offset);
+	const uint8_t *bytes;
+
+	*is = false;
+	if (kind->ends == NULL || scan->size - offset < BPK_PROBE_SIZE)
+		return 0;
+	if (bpk_scan_see(scan, offset, BPK_PROBE_SIZE, &bytes, err) != 0)
+		return -1;
+	if (!kind->ends(bytes))
+		return 0;
+	while (!*is && ++offset < end)
+		if (begins_archive(kind, scan, offset, is, err) != 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * *foreign: the chunks at offset are not those that an append wrote, since another archive follows
+ * them, or one that is not the last has more raw bytes than the archive's chunks. Between them a
+ * power cut may have lost any bytes, and data may hold archives: no more is looked at.
+ */
+static int follow_chunks(const struct bpk_members_kind *kind, void *reader,
+			 struct bpk_source *source, uint64_t offset, bool *foreign,
+			 struct bpk_err *err)
+{
+	const struct bpk_chunks_info *chunks = &kind->one->info(reader)->chunks;
+	size_t digest = kind->has_digests && chunks->checksum != NULL ? chunks->checksum->size : 0;
 	struct bpk_chunk_header chunk;
 	struct bpk_scan scan = { 0 };
-	bool is = true;
+	bool is = true, is_large = false;
 	int rc = bpk_scan_begin(&scan, source, !kind->has_digests, err);
 
-	*archive = false;
+	*foreign = false;
 	scan.specials = true;
-	while (rc == 0 && is && offset < scan.size) {
+	while (rc == 0 && is && !*foreign && offset < scan.size) {
 		rc = bpk_scan_look(&scan, offset, &chunk, &is, err);
-		if (rc == 0 && is)
-			offset += chunk.packed_size + digest;
+		if (rc != 0 || !is)
+			continue;
+		*foreign = is_large;
+		/* the index of a frame is a chunk of any size */
+		is_large = chunks->size != BPK_UNKNOWN && chunk.raw_size > chunks->size;
+		*foreign = *foreign || (is_large && kind->has_digests);
+		offset += bpk_min_u64(chunk.packed_size + digest, scan.size - offset);
 	}
-	if (rc == 0)
-		rc = find_archive(kind, &scan, offset, archive, err);
+	if (rc == 0 && !*foreign && offset < scan.size)
+		rc = begins_archive(kind, &scan, offset, foreign, err);
+	if (rc == 0 && !*foreign && offset < scan.size)
+		rc = has_archive(kind, &scan, offset, foreign, err);
 	bpk_scan_clear(&scan);
 	return rc;
 }
 
-/* *unfinished: an append of ours has left the bytes at offset, which begin with head; no archive is
- * among them. source is NULL for a pipe, which is not followed. */
+/* *unfinished: an append of ours has left the bytes at offset, which begin with head. source is
+ * NULL for a pipe, which is not followed. */
 static int judge_tail(const struct bpk_members_kind *kind, void *reader, struct bpk_source *source,
 		      uint64_t offset, struct bpk_view head, bool *unfinished, struct bpk_err *err)
 {
-	bool archive = false;
+	bool foreign = false;
 
 	if (kind->unfinished(reader, head, unfinished, err) != 0 ||
 	    (*unfinished && source != NULL &&
-	     look_behind(kind, reader, source, offset, &archive, err) != 0))
+	     follow_chunks(kind, reader, source, offset, &foreign, err) != 0))
 		return -1;
-	*unfinished = *unfinished && !archive;
+	*unfinished = *unfinished && !foreign;
 	return 0;
 }
 
@@ -287,12 +312,16 @@ static int cut_tail(struct bpk_members *m, struct bpk_member *last, uint64_t fou
 	if (found > *end) /* or unknown */
 		return bpk_fail(err, BPK_CORRUPT, "ends at byte %" PRIu64 " inside an archive",
 				*end);
+	if (bpk_source_in_change(m->place.source)) {
+		*end = found;
+		return 0;
+	}
 	if (bpk_source_read_at(m->place.source, found, bpk_span(bytes, sizeof bytes), &head.size,
 			       err) != 0)
 		return -1;
 	if (judge_tail(m->kind, last->reader, m->place.source, found, head, &unfinished, err) != 0)
 		return -1;
-	if (bpk_source_in_change(m->place.source) || unfinished)
+	if (unfinished || bpk_source_in_change(m->place.source))
 		*end = found;
 	return 0;
 }

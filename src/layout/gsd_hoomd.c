@@ -162,6 +162,10 @@ int bpk_gsd_hoomd_find(struct bpk_gsd *gsd, const char *name, uint64_t frame, st
 	const struct rule *rule = rule_of(name);
 	int rc;
 
+	if (frame >= gsd->sound_frames && (rule != NULL || strncmp(name, "log/", 4) == 0))
+		return bpk_fail(err, BPK_CORRUPT,
+				"frame %" PRIu64 " is torn, and may have lost its own %s", frame,
+				name);
 	if (rule == NULL) /* state/ and names outside the schema stay absent */
 		return strncmp(name, "log/", 4) == 0 ? give_first(gsd, name, frame, item, err) : 1;
 	if (rule->rows == ROWS_OF_N)

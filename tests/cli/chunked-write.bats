@@ -250,3 +250,30 @@ CASES
         bpk cat x | cmp - <(head -c 1000 a)
     done
 }
+
+@test "an append with another codec that is killed before its commit leaves the old state whole" {
+    need_nth
+    need_python
+    local n status checksum codec
+    "$python" -c 'import random
+r = random.Random(9)
+t = "".join("%d %f\n" % (r.randrange(10**6), r.random()) for i in range(200)).encode()
+open("A", "wb").write(t[:1129]); open("more", "wb").write(t[1129:2600])'
+    for checksum in none crc32; do
+        for codec in lz4 zlib; do
+            bpk pack -f -q -z 512 --checksum $checksum --codec zstd --superchunk-size 1536 -o was.blpd A
+            for ((n = 1; n < 400; n++)); do
+                rm -rf x.blpd
+                cp -a was.blpd x.blpd
+                status=0
+                "$nth" -n "$n" -a after "$BPK" append -q -T 1 --codec $codec x.blpd more >"$out" 2>&1 || status=$?
+                [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+                [ "$status" -ne 0 ] || break
+                status=0
+                bpk verify x.blpd >"$out" 2>&1 || status=$?
+                [ $status -eq 0 ] || [ $status -eq 3 ] || die "call $n: $status $(cat "$out")"
+            done
+            [ $n -lt 400 ]
+        done
+    done
+}

@@ -223,6 +223,38 @@ cuts() {
     done
 }
 
+@test "members: larger chunks behind the end are not left from an append; one that lost a page is" {
+    need_python
+    data noise 5000 a
+    data noise 40000 b
+    for kind in blp b2frame; do
+        archive $kind a -z 1000 >a.x
+        archive $kind b -z 4000 >b.x
+        start=$(bpk info -vv --json b.x | "$python" -c 'import json, sys; print(json.load(sys.stdin)["chunks"][0]["offset"])')
+        { cat a.x && tail -c +$((start + 1)) b.x; } >m
+        refuses 2 'belong to no archive' bpk verify m
+        cp m n
+        for change in "append m a" "repair --in-place m" "truncate --bytes 3000 m" "meta set m k=1"; do
+            # shellcheck disable=SC2086 # words
+            ends 1 bpk $change
+            cmp m n
+        done
+        # data that hold archives, of which a power cut has lost a page behind the first chunk
+        [ $kind = b2frame ] || bpk pack -q -f -F blp -z 1000 --append-space 200 -o a.x a
+        cp a.x m
+        cat b.x b.x b.x >raw
+        bpk append --level 0 m raw
+        size=$(stat -c %s a.x)
+        dd if=/dev/zero of=m bs=1 seek=$((size + 1016)) count=600 conv=notrunc status=none
+        { cat a.x && tail -c +$((size + 1)) m; } >n
+        refuses 3 'left from an interrupted append' bpk verify n
+        # a file system may show holes of any size behind the end
+        truncate -s 20G n
+        timeout 20 "$BPK" verify n >"$out" 2>&1 || [ $? -eq 3 ]
+        rm n
+    done
+}
+
 @test "members: the first bytes of an append, of which a power cut lost sectors, are status 3" {
     data records 50000 a
     for kind in $kinds; do

@@ -133,3 +133,27 @@ rounds() {
     bpk info -vv new.blp >"$out"
     ! grep -qE 'stored|blosclz' "$out" || die "$(cat "$out")"
 }
+
+@test "raw data do not move chunks whose numbers are certain, though they are equal" {
+    need_python
+    export BPK
+    data noise 6000 N
+    { head -c 2000 N && head -c 1000 /dev/zero && tail -c +2001 N | head -c 1000 && head -c 1000 /dev/zero &&
+        tail -c 1000 N; } >A
+    # a later state, in which the first zeros are others
+    { head -c 2000 A && tail -c 1000 N | tr '\0-\377' '\1-\377\0' && tail -c +3001 A; } >later
+    { cat A && head -c 5000 N; } >longer
+    local options
+    for options in "--checksum crc32" "--checksum sha256" "--seal"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -f -q -z 1000 $options -o a.blp A
+        "$python" "$tests/lib/damage.py" a.blp 4
+        ends 1 bpk repair --apply --from later -o new.blp a.blp
+        says '^bpk: later: differs from the intact chunk 2 of a.blp$'
+        ends 1 bpk repair --apply --from longer -o new.blp a.blp
+        says 'longer: is no file of the 6000 raw bytes'
+        ends 0 bpk repair --apply --from A -f -o new.blp a.blp
+        bpk cat new.blp | cmp - A
+        rm new.blp
+    done
+}

@@ -527,6 +527,14 @@ widen() {
     done
 }
 
+# An exclusive or of the byte with BIT.
+flip_bit() { # FILE OFFSET BIT
+    local byte
+    byte=$(od -A n -t u1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059 # an octal escape
+    printf "\\$(printf %o $((byte ^ $3)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
 wipe() { # FILE OFFSET COUNT
     dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
 }
@@ -806,4 +814,68 @@ EOF
     printf xxxx | dd of=x.blp bs=1 seek=$((at + 4 * 1048 - 900)) conv=notrunc status=none
     ends 2 bpk repair x.blp
     grep -q '^x.blp: raw bytes 0:[34]000 are intact$' "$out"
+}
+
+@test "one damaged byte of header or offsets costs no certainty though chunks are equal" {
+    need_python
+    export BPK
+    { data noise 8000 /dev/stdout && head -c 8000 /dev/zero && data text 5000 /dev/stdout; } >A
+    bpk pack -q -z 1000 -o a.blp A
+    local at n
+    n=$(bpk info --json a.blp | "$python" -c 'import json, sys; print(json.load(sys.stdin)["nchunks"])')
+    at=$(($(bpk info -vv --json a.blp | "$python" -c 'import json, sys; print(json.load(sys.stdin)["chunks"][0]["offset"])')))
+    for entry in 3 10 $((n - 1)); do
+        cp a.blp x.blp
+        # the table begins where its first entry is
+        "$python" - $entry $at <<'EOF'
+import struct, sys
+entry, at = int(sys.argv[1]), int(sys.argv[2])
+d = bytearray(open("x.blp", "rb").read())
+table = d.find(struct.pack("<q", at), 32)
+d[table + 8 * entry] ^= 1
+open("x.blp", "wb").write(d)
+EOF
+        ends 0 bpk repair --apply -f -o new.blp x.blp
+        bpk cat new.blp | cmp - A
+    done
+}
+
+@test "a sealed archive with a damaged header has all its chunks, and a guess is not moved" {
+    data noise 9000 A
+    bpk pack -q -0 -z 1000 --seal -o s.blp A
+    local bit
+    for bit in 1 2 4 8; do
+        cp s.blp x.blp
+        flip_bit x.blp 6 $bit
+        ends 2 bpk repair --apply -f -o new.blp x.blp
+        bpk cat new.blp | cmp - A
+    done
+    # the last chunk is lost, and the byte of another one is guessed
+    cp s.blp x.blp
+    wipe x.blp $(($(stat -c %s x.blp) - 600)) 90
+    flip_bit x.blp $(($(stat -c %s x.blp) - 5 * 1048 - 400)) 1
+    ends 2 bpk repair --apply --guess --fill zero -f -o new.blp x.blp
+    ! grep -q 'not at their places' "$err" || die "$(cat "$err")"
+}
+
+@test "frames behind each other, the first one cut; bytes behind an archive without offsets" {
+    data noise 1300 A
+    data noise 3500 B
+    bpk pack -q -z 1000 -o a.b2frame A
+    bpk pack -q -z 1000 -o b.b2frame B
+    local copies status
+    for copies in "a b" "b a" "a a" "a b a"; do
+        # shellcheck disable=SC2086 # words
+        set -- $copies
+        head -c -25 "$1.b2frame" >x.b2frame
+        shift
+        for name; do cat "$name.b2frame" >>x.b2frame; done
+        ends 2 bpk repair x.b2frame
+        ends 2 bpk repair --apply -f -o new.b2frame x.b2frame
+    done
+    bpk pack -q -z 1000 --no-offsets -o n.blp A
+    bpk pack -q -z 1000 -o b.blp B
+    { cat n.blp && tail -c 700 b.blp; } >x.blp
+    ends 2 bpk repair x.blp
+    says '700 bytes from offset [0-9]+ on, after the end of the archive, belong to no archive; bpk repair --apply'
 }

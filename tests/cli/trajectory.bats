@@ -174,6 +174,25 @@ f.seek(at + 6 * 32); f.write(bytes(32))'
     sound torn
 }
 
+@test "a torn frame gets no default values" {
+    need_numpy
+    npy N 'np.array(1, dtype="u4")'
+    npy p 'np.full((1, 3), 0.5, dtype="f4")'
+    bpk append t.gsd --step 0 --schema hoomd particles/position=p.npy particles/N=N.npy
+    for i in 1 2; do
+        npy p "np.full((1, 3), $i + 0.5, dtype=\"f4\")"
+        bpk append t.gsd --step "$i" particles/position=p.npy
+    done
+    truncate -s -1 t.gsd
+    refuses 2 'frame 2 is torn' bpk verify t.gsd
+    ends 2 bpk cat --text --name particles/position t.gsd
+    says 'frame 2 is torn, and may have lost its own particles/position'
+    [ "$(wc -l <"$out")" -eq 2 ]
+    ends 2 bpk cat --name particles/position --frames 2:3 t.gsd
+    quietly bpk truncate --frames 2 t.gsd
+    [ "$(bpk cat --text --name particles/position t.gsd | wc -l)" -eq 2 ]
+}
+
 @test "a cut of a torn frame that is killed is undone, and no byte of the file is lost" {
     need_nth
     need_numpy

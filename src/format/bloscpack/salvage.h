@@ -24,6 +24,7 @@ struct bpk_bloscpack_left {
 	bool has_header; /* the file's own, which no digest covers */
 	struct bpk_bloscpack_header header;
 	bool is_disordered; /* the offsets are not those of the chunks in their order */
+	bool is_too_long;   /* the last chunk, for the header: one of them is damaged */
 
 	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
 	uint64_t shift;    /* of the good part: bytes that came before it; wraps if bytes went */

@@ -231,11 +231,24 @@ static int number_by_shift(struct bpk_bloscpack_search *s, uint64_t table, uint6
 	return 0;
 }
 
+/* True if an intact chunk ends before the next one, which is where its entry says: another chunk
+ * was there. */
+static bool leaves_room(const struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+
+	for (size_t i = 0; i + 1 < salvage->count; i++)
+		if (all[i].intact && all[i].number + 1 == all[i + 1].number &&
+		    end_of(s, &all[i]) != all[i + 1].offset)
+			return true;
+	return false;
+}
+
 /* Number the chunks by the entries, which name their own end as the place of the first chunk,
  * *start, behind metadata of any size. */
 static int number_by_entries(struct bpk_bloscpack_search *s,
 			     const struct bpk_bloscpack_header *header, uint64_t *start,
-			     struct bpk_salvage *salvage, struct bpk_err *err)
+			     struct bpk_salvage *salvage, bool *contradicts, struct bpk_err *err)
 {
 	uint64_t table;
 
@@ -246,6 +259,7 @@ static int number_by_entries(struct bpk_bloscpack_search *s,
 	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
 	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
 		return -1;
+	*contradicts = salvage->counted && leaves_room(s, salvage);
 	return salvage->counted ? 0
 				: number_by_shift(s, table, header->nchunks, salvage,
 						  &salvage->counted, err);
@@ -284,63 +298,45 @@ static int hash_digest(struct bpk_bloscpack_search *s, const struct bpk_saved *s
 	return 0;
 }
 
-/* *is: another chunk has the same digest as chunk k, which may be a copy of it. */
+/* *is: one other chunk has the same digest as chunk k, which may be a copy of it. More of them are
+ * those of data that repeat. */
 static int has_twin(struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage, size_t k,
 		    bool *is, struct bpk_err *err)
 {
 	const struct bpk_saved *all = salvage->all;
 	uint64_t hash, other;
+	size_t n = 0;
 
 	*is = false;
 	if (!salvage->proven || !all[k].intact)
 		return 0;
 	if (hash_digest(s, &all[k], &hash, err) != 0)
 		return -1;
-	for (size_t i = 0; !*is && i < salvage->count; i++) {
+	for (size_t i = 0; n < 2 && i < salvage->count; i++) {
 		if (i == k || !all[i].intact || all[i].packed_size != all[k].packed_size)
 			continue;
 		if (hash_digest(s, &all[i], &other, err) != 0)
 			return -1;
-		*is = hash == other;
+		n += hash == other;
 	}
+	*is = n == 1;
 	return 0;
 }
 
-static int compare_hashes(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* *is: two chunks have the same digest. */
-static int has_twins(struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage, bool *is,
-		     struct bpk_err *err)
-{
-	uint64_t *hashes = bpk_calloc(salvage->count, sizeof *hashes, err);
-	int rc = hashes == NULL ? -1 : 0;
-	size_t n = 0;
-
-	*is = false;
-	for (size_t i = 0; rc == 0 && salvage->proven && i < salvage->count; i++)
-		if (salvage->all[i].intact)
-			rc = hash_digest(s, &salvage->all[i], &hashes[n++], err);
-	qsort(hashes, n, sizeof *hashes, compare_hashes);
-	for (size_t i = 1; rc == 0 && !*is && i < n; i++)
-		*is = hashes[i] == hashes[i - 1];
-	free(hashes);
-	return rc;
-}
-
 /* *contradicts: the one entry that names another place stands between two chunks that were swapped,
- * or behind one that was copied, or before it. */
+ * or behind one that was copied. That one moves the chunk behind it alone if this is the last, or a
+ * copy, too. */
 static int judge_entry(struct bpk_bloscpack_search *s, const uint64_t *entries, uint64_t i,
 		       const struct bpk_salvage *salvage, bool *contradicts, struct bpk_err *err)
 {
-	*contradicts = are_swapped(s, entries, i, salvage->count, salvage);
-	if (!*contradicts && i > 0 && has_twin(s, salvage, (size_t)i - 1, contradicts, err) != 0)
+	uint64_t n = salvage->count;
+
+	*contradicts = are_swapped(s, entries, i, n, salvage);
+	if (*contradicts || i == 0)
+		return 0;
+	if (has_twin(s, salvage, (size_t)i - 1, contradicts, err) != 0)
 		return -1;
-	return *contradicts ? 0 : has_twin(s, salvage, (size_t)i, contradicts, err);
+	return *contradicts && i + 1 < n ? has_twin(s, salvage, (size_t)i, contradicts, err) : 0;
 }
 
 /* The entries, of as many chunks as were found, name other places: several that are sound by
@@ -442,7 +438,7 @@ static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left 
 	const struct bpk_bloscpack_header *header = &left->header;
 
 	left->start = BPK_UNKNOWN;
-	if (number_by_entries(s, header, &left->start, salvage, err) != 0)
+	if (number_by_entries(s, header, &left->start, salvage, &left->is_disordered, err) != 0)
 		return -1;
 	*known = salvage->counted || left->start != BPK_UNKNOWN;
 	if (salvage->counted)
@@ -451,6 +447,17 @@ static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left 
 	if (*known)
 		bpk_salvage_fit_numbers(salvage, header->nchunks, header->last_chunk_size);
 	return 0;
+}
+
+/* True if the last chunk is a whole one where the header has a short one: either the header is
+ * damaged, or a chunk was copied over that one, or came in. */
+static bool is_too_long(const struct bpk_bloscpack_header *header,
+			const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+
+	return last->intact && last->number + 1 == header->nchunks &&
+	       last->raw_size == salvage->chunk_size && header->last_chunk_size < last->raw_size;
 }
 
 /* Without entries that fit, the count alone numbers the chunks if they are all there, and no other
@@ -471,10 +478,6 @@ static int number_by_header(struct bpk_bloscpack_search *s,
 		salvage->all[i].number = i;
 	if (salvage->counted && own &&
 	    test_order(s, header, salvage, &left->is_disordered, err) != 0)
-		return -1;
-	/* a chunk that was copied over another one or came in, unless the header is damaged */
-	if (own && !salvage->counted && !fits_last(header, salvage) &&
-	    has_twins(s, salvage, &left->is_disordered, err) != 0)
 		return -1;
 	if (!salvage->counted && (own ? number_own(s, left, salvage, &known, err)
 				      : number_behind(s, left, header, salvage, err)) != 0)
@@ -502,9 +505,14 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 		bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
 	else if (number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
+	left->is_too_long = known && header == &left->header && is_too_long(header, salvage);
 	bpk_salvage_trust_last(salvage);
-	salvage->counted = salvage->counted && !left->is_disordered;
-	if (left->is_disordered)
+	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long;
+	if (left->is_too_long)
+		salvage->unplaced =
+			"the last chunk is not as short as the header says, and a chunk "
+			"may be a copy of another one";
+	else if (left->is_disordered)
 		salvage->unplaced = "the offsets name other places: chunks were swapped or copied";
 	else if (!salvage->counted)
 		salvage->unplaced =

@@ -16,7 +16,10 @@ enum {
 	 * chunks are lz4's. */
 	LEVELS = 10,
 	SIZES = 2 * LEVELS,
-	WAYS = 2 * SIZES,
+	CODECS = 2 * SIZES,
+	/* By the codec and filters of the longer chunk, and by those of the first chunk: an append
+	 * may have others than the dataset. */
+	WAYS = 2 * CODECS,
 	/* A larger chunk is not packed again: a few bytes may claim to unpack to gigabytes. */
 	MOST_PACKED = 256 << 20,
 };
@@ -88,10 +91,11 @@ static struct bpk_recipe recipe_of(const struct bpk_chunk_header *header, size_t
 	return recipe;
 }
 
-/* Add the shares that the first bytes of a chunk have, packed in each way. */
-static int add_cut(struct audit *a, const struct bpk_chunkdir_file *file,
-		   const struct bpk_chunk_header *header, size_t column, uint64_t number,
-		   struct bpk_view raw, struct bpk_chunk_ctx *ctx, struct bpk_err *err)
+/* Add the shares that the first bytes of a chunk have, packed in each way by the header, to the
+ * sums in last. */
+static int add_cut(const struct bpk_chunkdir_file *file, const struct bpk_chunk_header *header,
+		   size_t column, uint64_t number, struct bpk_view raw, struct bpk_chunk_ctx *ctx,
+		   uint64_t last[CODECS], struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = file->info->chunks.checksum;
 	uint8_t digest[BPK_DIGEST_MAX];
@@ -99,7 +103,7 @@ static int add_cut(struct audit *a, const struct bpk_chunkdir_file *file,
 	struct bpk_err why = { 0 };
 	int rc = bpk_buf_resize(&packed, bpk_chunk_bound(raw.size), err);
 	size_t room = packed.size;
-	size_t ways = bpk_codec_of_chunk(header) == bpk_codec_find("lz4") ? WAYS : SIZES;
+	size_t ways = bpk_codec_of_chunk(header) == bpk_codec_find("lz4") ? CODECS : SIZES;
 
 	for (size_t way = 0; rc == 0 && way < ways; way++) {
 		struct bpk_recipe recipe = recipe_of(header, way);
@@ -112,11 +116,26 @@ static int add_cut(struct audit *a, const struct bpk_chunkdir_file *file,
 		}
 		rc = bpk_checksum_compute(checksum, bpk_buf_view(&packed), digest, err);
 		if (rc == 0)
-			a->last[way] += bpk_chunkdir_share(column, number, bpk_buf_view(&packed),
-							   bpk_view(digest, checksum->size));
+			last[way] += bpk_chunkdir_share(column, number, bpk_buf_view(&packed),
+							bpk_view(digest, checksum->size));
 	}
 	bpk_buf_clear(&packed);
 	return rc;
+}
+
+/* The same in all ways. */
+static int add_cuts(struct audit *a, const struct bpk_chunkdir_file *file,
+		    const struct bpk_chunk_header *header, size_t column, uint64_t number,
+		    struct bpk_view raw, struct bpk_chunk_ctx *ctx, struct bpk_err *err)
+{
+	const struct bpk_chunks_info *chunks = &a->reader->info.chunks;
+
+	if (add_cut(file, header, column, number, raw, ctx, a->last, err) != 0)
+		return -1;
+	if (!chunks->has_first || chunks->first.memcpyed ||
+	    chunks->first.special != BPK_SPECIAL_NONE || bpk_codec_of_chunk(&chunks->first) == NULL)
+		return 0;
+	return add_cut(file, &chunks->first, column, number, raw, ctx, a->last + CODECS, err);
 }
 
 /* The rows of a last chunk that sizes does not count are those of an append which was interrupted
@@ -143,8 +162,8 @@ static int audit_longer(struct audit *a, struct bpk_chunkdir_file *file, size_t 
 		rc = bpk_chunk_decode(ctx, bpk_buf_view(&a->packed), bpk_span(raw.data, raw.size),
 				      err);
 	if (rc == 0)
-		rc = add_cut(a, file, &where->header, column, number,
-			     bpk_view(raw.data, (size_t)need), ctx, err);
+		rc = add_cuts(a, file, &where->header, column, number,
+			      bpk_view(raw.data, (size_t)need), ctx, err);
 	bpk_buf_clear(&raw);
 	bpk_chunk_ctx_free(ctx);
 	return rc;

@@ -469,6 +469,11 @@ int bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head, 
 			   struct bpk_err *err);
 bool bpk_frame_owns(const char *name); /* in a sparse frame's directory */
 
+enum { BPK_FRAME_TRAILER_START = 4 };
+
+/* True if the BPK_FRAME_TRAILER_START bytes may begin a trailer ("Trailer"). */
+bool bpk_frame_is_trailer_start(const uint8_t *bytes);
+
 /* The probes, for bpk_edit_options.claims. */
 int bpk_frame_claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
 int bpk_frame_claims_sparse(const struct bpk_place *place, bool *claimed, struct bpk_err *err);

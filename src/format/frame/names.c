@@ -103,6 +103,13 @@ bool bpk_frame_owns(const char *name)
 	       bpk_frame_file_id(name, &id);
 }
 
+bool bpk_frame_is_trailer_start(const uint8_t *bytes)
+{
+	static const uint8_t start[BPK_FRAME_TRAILER_START] = { 0x94, 1, 0x93, 0xcd };
+
+	return memcmp(bytes, start, sizeof start) == 0;
+}
+
 int bpk_frame_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
 		    struct bpk_err *err)
 {

@@ -238,6 +238,7 @@ static uint64_t size_of(struct bpk_view head)
 const struct bpk_members_kind bpk_frame_members = {
 	.one = &bpk_frame_reader_ops,
 	.size = size_of,
+	.ends = bpk_frame_is_trailer_start,
 	.probe = bpk_frame_probe,
 	.end = find_end,
 	.unfinished = is_unfinished,

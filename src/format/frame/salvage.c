@@ -196,13 +196,28 @@ static uint64_t end_of_others(const struct bpk_scan *scan, const struct bpk_fram
 	return other->end <= first_of(salvage) ? other->start : 0;
 }
 
+/* Where the frame begins, by its trailer and its size; 0 if that is not behind the file's start. */
+static uint64_t start_of(const struct bpk_frame_left *left)
+{
+	uint64_t size = left->has_fields ? left->header.frame_size : 0;
+
+	return size > 0 && left->trailer.end > size ? left->trailer.end - size : 0;
+}
+
 /* Look for the header of another frame, whose chunks may all be damaged: where this frame ends, or
- * where that one ends whose header is at the start of the file. */
+ * where that one ends whose header is at the file's start, or at that start, before this one. */
 static int look_for_frames(struct bpk_scan *scan, const struct bpk_frame_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err)
 {
-	uint64_t end = left->seen.frame;
+	struct bpk_place place = { .source = scan->source };
+	uint64_t start = start_of(left), end = left->seen.frame;
+	bool follows = false;
 
+	if (start > 0 && bpk_frame_claims(&place, &follows, err) != 0)
+		return -1;
+	if (follows)
+		return bpk_salvage_doubt_archive(salvage, scan->source, start, bpk_frame_claims,
+						 err);
 	if (end == 0 && left->has_header && left->payload <= scan->size)
 		end = left->payload - left->header.size + left->header.frame_size;
 	if (end == 0 || end >= scan->size)

@@ -154,11 +154,6 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 int bpk_frame_bring(struct bpk_scan *scan, uint64_t at, const struct bpk_checksum *checksum,
 		    const uint8_t *digest, struct bpk_saved *saved, bool *is, struct bpk_err *err);
 
-enum { BPK_FRAME_TRAILER_START = 4 };
-
-/* True if the BPK_FRAME_TRAILER_START bytes may begin a trailer ("Trailer"). */
-bool bpk_frame_is_trailer_start(const uint8_t *bytes);
-
 /* *is: a trailer may begin at offset at, which is at most the file's size. */
 int bpk_frame_has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err);
 

@@ -2,13 +2,6 @@
  * salvage_directory.c call it. */
 #include "format/frame/salvage.h"
 
-bool bpk_frame_is_trailer_start(const uint8_t *bytes)
-{
-	static const uint8_t start[BPK_FRAME_TRAILER_START] = { 0x94, 1, 0x93, 0xcd };
-
-	return memcmp(bytes, start, sizeof start) == 0;
-}
-
 int bpk_frame_has_trailer_at(struct bpk_scan *scan, uint64_t at, bool *is, struct bpk_err *err)
 {
 	const uint8_t *bytes;
