@@ -873,3 +873,18 @@ tells_states() { # old new line
     [ $status -ne 1 ] || die "$(cat "$err")"
     [ $status -ne 0 ] || bpk cat new | cmp - A
 }
+
+@test "a list of sizes that is intact tells the state of a directory that does not open" {
+    data noise 7451 A
+    bpk pack -q -z 1000 -F chunked --superchunk-size 3000 -o old.blpd A
+    cp -a old.blpd new.blpd
+    bpk truncate --bytes 1500 new.blpd
+    rm new.blpd/data/*
+    hurt new.blpd/meta/storage 20 1
+    for copies in "old.blpd new.blpd" "new.blpd old.blpd"; do
+        rm -rf new
+        # shellcheck disable=SC2086 # words
+        ends 2 bpk repair --merge -o new $copies
+        says 'are of two states of the archive'
+    done
+}

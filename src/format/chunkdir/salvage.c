@@ -382,6 +382,22 @@ static int check_numbers(const struct search *s, uint64_t superchunk)
 			s->nfiles, number);
 }
 
+/* A list of sizes that its own digest proves tells the state, though the directory does not open. */
+static int find_state(struct search *s)
+{
+	struct bpk_chunkdir_sizes sizes = { 0 };
+	struct bpk_buf text = { 0 };
+	struct bpk_err why = { 0 };
+	int rc = bpk_chunkdir_read(s->dir, "meta/sizes", BPK_CHUNKDIR_MAX_JSON, &text, &why);
+
+	if (rc == 0)
+		rc = bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, &sizes, &why);
+	if (rc == 0)
+		s->salvage->state = hash_digests(&sizes.digests);
+	bpk_buf_clear(&text);
+	return rc == 0 ? 0 : bpk_err_pass(&why, s->err);
+}
+
 static int take_files(struct search *s)
 {
 	static char none[] = "", data[] = "data";
@@ -389,6 +405,8 @@ static int take_files(struct search *s)
 	uint64_t superchunk;
 
 	s->column = (struct bpk_chunkdir_column){ .name = none, .home = none, .folder = data };
+	if (find_state(s) != 0)
+		return -1;
 	if (bpk_dir_list(s->dir, data, visit, s, &why) != 0 && why.kind != BPK_CORRUPT)
 		return why.kind == BPK_OK ? -1 : bpk_fail_as(s->err, &why);
 	/* a folder that is missing has lost all files */
