@@ -382,7 +382,7 @@ static int check_numbers(const struct search *s, uint64_t superchunk)
 			s->nfiles, number);
 }
 
-/* A list of sizes that its own digest proves tells the state, though the directory does not open. */
+/* A list of sizes that its own digest proves tells the state of a directory that does not open. */
 static int find_state(struct search *s)
 {
 	struct bpk_chunkdir_sizes sizes = { 0 };
