@@ -176,6 +176,13 @@ static int has_archive(const struct bpk_members_kind *kind, struct bpk_scan *sca
 	return 0;
 }
 
+/* The most raw bytes of a chunk that an append writes; unknown: any. */
+static uint64_t largest_chunk(const struct bpk_info *info)
+{
+	return info->chunks.count > 0 && info->array.chunk_shape == NULL ? info->chunks.size
+									 : BPK_UNKNOWN;
+}
+
 /*
  * *foreign: the chunks at offset are not those that an append wrote, since another archive follows
  * them, or one that is not the last has more raw bytes than the archive's chunks. Between them a
@@ -185,8 +192,10 @@ static int follow_chunks(const struct bpk_members_kind *kind, void *reader,
 			 struct bpk_source *source, uint64_t offset, bool *foreign,
 			 struct bpk_err *err)
 {
-	const struct bpk_chunks_info *chunks = &kind->one->info(reader)->chunks;
-	size_t digest = kind->has_digests && chunks->checksum != NULL ? chunks->checksum->size : 0;
+	const struct bpk_info *info = kind->one->info(reader);
+	const struct bpk_checksum *checksum = info->chunks.checksum;
+	size_t digest = kind->has_digests && checksum != NULL ? checksum->size : 0;
+	uint64_t most = largest_chunk(info);
 	struct bpk_chunk_header chunk;
 	struct bpk_scan scan = { 0 };
 	bool is = true, is_large = false;
@@ -200,7 +209,7 @@ static int follow_chunks(const struct bpk_members_kind *kind, void *reader,
 			continue;
 		*foreign = is_large;
 		/* the index of a frame is a chunk of any size */
-		is_large = chunks->size != BPK_UNKNOWN && chunk.raw_size > chunks->size;
+		is_large = chunk.raw_size > most;
 		*foreign = *foreign || (is_large && kind->has_digests);
 		offset += bpk_min_u64(chunk.packed_size + digest, scan.size - offset);
 	}
