@@ -79,15 +79,21 @@ static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
 		err);
 }
 
-/* True if the reader, which tests the chunk by the seal, finds it where the search did. */
-static bool is_there(const struct bpk_salvage_job *job, const struct bpk_saved *saved)
+/* *is: the reader, which tests the chunk by the seal, finds it where the search did. */
+static int find_there(const struct bpk_salvage_job *job, const struct bpk_saved *saved, bool *is,
+		      struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = job->in.format->reader;
 	struct bpk_where where = { 0 };
+	struct bpk_err why = { 0 };
 
-	return saved->intact && !saved->guessed && !saved->unproven && saved->place == NULL &&
-	       ops->locate(job->in.reader, saved->number, &where, NULL) == 0 &&
-	       where.packed_offset == saved->offset;
+	*is = false;
+	if (!saved->intact || saved->guessed || saved->unproven || saved->place != NULL)
+		return 0;
+	if (ops->locate(job->in.reader, saved->number, &where, &why) != 0)
+		return bpk_err_pass(&why, err);
+	*is = where.packed_offset == saved->offset;
+	return 0;
 }
 
 /* The record of the seal is intact, and of as many chunks. */
@@ -116,8 +122,13 @@ int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err)
 
 		if ((n & size) == 0)
 			continue;
-		for (; i < found->count && found->all[i].number < first + size; i++)
-			there += is_there(job, &found->all[i]);
+		for (; i < found->count && found->all[i].number < first + size; i++) {
+			bool is;
+
+			if (find_there(job, &found->all[i], &is, err) != 0)
+				return -1;
+			there += is;
+		}
 		if (there == size)
 			(void)test_seal(&job->in, first, first + size, &why);
 		first += size;

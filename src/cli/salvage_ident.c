@@ -73,7 +73,7 @@ static int put_raw(struct bpk_salvage_job *job, struct bpk_leaves *leaves, struc
 		if (bpk_source_read_at(job->raw, at, bpk_span(job->proof.data, STEP), &got, err) !=
 			    0 ||
 		    bpk_leaves_put(leaves, at, bpk_view(job->proof.data, got), err) != 0)
-			return -1;
+			return bpk_err_subject(err, "%s", job->from);
 	return 0;
 }
 
