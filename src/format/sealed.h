@@ -153,7 +153,7 @@ struct bpk_seal_proof;
  * Prove the leaves of the chunks first to end - 1 (BPK_UNKNOWN: to the last) by the tree of a
  * record, whose root was tested. The record has peaks and no leaves, so those of all chunks under
  * the same peaks are found; none if a chunk is a peak by itself, or the last one. recorded: NULL
- * without a seal. Fails with BPK_CORRUPT.
+ * without a seal. *proof: an earlier one, which is freed, or NULL. Fails with BPK_CORRUPT.
  */
 int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_t end,
 		   bpk_seal_find_fn *find, void *arg, struct bpk_seal_proof **proof,

@@ -86,6 +86,7 @@ int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_
 {
 	struct proving p = { find, arg, first, end, NULL };
 
+	bpk_seal_proof_free(*proof);
 	*proof = NULL;
 	if (recorded == NULL)
 		return bpk_fail(err, BPK_CORRUPT,

@@ -79,7 +79,7 @@ static void test_proof(struct leaves *leaves, uint64_t nchunks, const struct bpk
 
 static void prove(struct leaves *leaves, uint64_t nchunks, uint64_t first, uint64_t end)
 {
-	struct bpk_seal_proof *proof;
+	struct bpk_seal_proof *proof = NULL;
 	struct bpk_seal_tree tree = { 0 };
 	struct bpk_err err = { 0 };
 	uint8_t leaf[BPK_MERKLE_SIZE];
@@ -91,7 +91,6 @@ static void prove(struct leaves *leaves, uint64_t nchunks, uint64_t first, uint6
 			err.text);
 	require(bpk_seal_prove(&tree, first, end, find, leaves, &proof, &err) == 0, err.text);
 	test_proof(leaves, nchunks, proof, first, end);
-	bpk_seal_proof_free(proof);
 	/* one leaf is another now: either the proof fails, or it keeps the sealed one */
 	leaves->broken = first;
 	if (first >= nchunks || first >= end ||

@@ -266,8 +266,9 @@ static int guess_chunks(struct bpk_bloscpack_search *s, struct bpk_salvage *salv
 
 		if (next != NULL && !next->intact)
 			continue;
-		rc = guess_gap(s, start, end, salvage->all + places, i - places, &budget, &all,
-			       err);
+		/* without a chunk there is no list */
+		rc = guess_gap(s, start, end, i > places ? salvage->all + places : NULL, i - places,
+			       &budget, &all, err);
 		if (rc == 0 && next != NULL) {
 			rc = bpk_salvage_add(&all, next, err);
 			start = end + next->packed_size + bpk_bloscpack_digest_size(s);
