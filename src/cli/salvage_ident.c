@@ -3,19 +3,26 @@
 #include "cli/identity.h"
 #include "cli/salvage_job.h"
 
+int bpk_salvage_unpack(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_saved *saved, struct bpk_err *err)
+{
+	struct bpk_buf *raw = &job->proof;
+
+	return bpk_buf_resize(raw, saved->raw_size, err) != 0
+		       ? -1
+		       : bpk_chunk_decode(ctx, bpk_buf_view(&job->parcel.packed),
+					  bpk_span(raw->data, raw->size), err);
+}
+
 /* Bring the raw bytes of a chunk. */
 static int put_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
 		     const struct bpk_saved *saved, uint64_t offset, struct bpk_leaves *leaves,
 		     struct bpk_err *err)
 {
-	struct bpk_buf *raw = &job->proof;
-
 	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0 ||
-	    bpk_buf_resize(raw, saved->raw_size, err) != 0 ||
-	    bpk_chunk_decode(ctx, bpk_buf_view(&job->parcel.packed), bpk_span(raw->data, raw->size),
-			     err) != 0)
+	    bpk_salvage_unpack(job, ctx, saved, err) != 0)
 		return -1;
-	return bpk_leaves_put(leaves, offset, bpk_buf_view(raw), err);
+	return bpk_leaves_put(leaves, offset, bpk_buf_view(&job->proof), err);
 }
 
 /* Bring zeros for lost chunks. */

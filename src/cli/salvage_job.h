@@ -117,6 +117,10 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* Unpack the chunk in the parcel into proof. The line on failure does not name the archive. */
+int bpk_salvage_unpack(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_saved *saved, struct bpk_err *err);
+
 /* Compare the chunks with the seal as far as that can be while some are lost: sets is_moved and
  * disordered. */
 int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err);

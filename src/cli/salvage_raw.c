@@ -107,14 +107,10 @@ static int list_pieces(struct bpk_salvage_job *job, struct pieces *pieces, struc
 static int hash_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_saved *saved, uint64_t *hash, struct bpk_err *err)
 {
-	struct bpk_buf *raw = &job->proof;
-
 	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0 ||
-	    bpk_buf_resize(raw, saved->raw_size, err) != 0 ||
-	    bpk_chunk_decode(ctx, bpk_buf_view(&job->parcel.packed), bpk_span(raw->data, raw->size),
-			     err) != 0)
+	    bpk_salvage_unpack(job, ctx, saved, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	*hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(raw));
+	*hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&job->proof));
 	return 0;
 }
 

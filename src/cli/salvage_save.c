@@ -35,15 +35,9 @@ static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved, bool *same,
 		       struct bpk_err *err)
 {
-	struct bpk_view packed = bpk_buf_view(&job->parcel.packed);
-	struct bpk_chunk_header header;
-
 	if (read_raw(job, saved->number, saved->raw_size, err) != 0)
 		return -1;
-	if (bpk_buf_resize(&job->proof, saved->raw_size, err) != 0 ||
-	    bpk_chunk_header_read(packed, &header, err) != 0 ||
-	    bpk_chunk_decode(job->ctx, packed, bpk_span(job->proof.data, job->proof.size), err) !=
-		    0)
+	if (bpk_salvage_unpack(job, job->ctx, saved, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	if (job->found.clear_padding != NULL &&
 	    job->found.clear_padding(job->found.parts, saved->number,
@@ -322,7 +316,8 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 	if (!bpk_ident_is_recorded(info))
 		return 0;
 	if (job->raw != NULL ? bpk_salvage_prove_raw(job, err) != 0
-			     : !job->proves_ident && bpk_salvage_prove(job, err) != 0)
+			     : !job->proves_ident && bpk_salvage_prove(job, err) != 0 &&
+				       bpk_input_subject(&job->in, err) != 0)
 		return -1;
 	if (job->proves_ident || is_same_array(job))
 		return 0;
