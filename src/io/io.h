@@ -112,6 +112,10 @@ int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten
 /* A hash of a file's inode, size and times at open. */
 uint64_t bpk_source_state(const struct bpk_source *source);
 
+/* True if state is that of the same file, unchanged. It may have been a draft, which a commit has
+ * renamed since. */
+bool bpk_source_has_state(const struct bpk_source *source, uint64_t state);
+
 /* True if every read may cost a request over a network. */
 bool bpk_source_is_remote(const struct bpk_source *source);
 

@@ -429,6 +429,48 @@ check_result() {
     done < <(kinds)
 }
 
+# POINT: an append stops at this call until cat has read its last bytes, and ends before cat does.
+cat_across() {
+    local ask=("$BPK" cat -T 1 --bytes -20000: "$archive")
+    rm -f go stopped ended
+    (NTH_RUN='touch stopped; while [ ! -e go ]; do sleep 0.01; done' \
+        "$nth" -n $1 -a run "$BPK" append -q "$archive" more 2>append.err
+    echo $? >ended) &
+    while [ ! -e stopped ] && [ ! -e ended ]; do sleep 0.01; done
+    "$nth" -R -o reads "${ask[@]}" >got
+    NTH_RUN='touch go; while [ ! -e ended ]; do sleep 0.01; done' \
+        "$nth" -R -n "$(grep -n '^pread' reads | tail -n 1 | cut -d : -f 1)" -a run "${ask[@]}" \
+        >got 2>"$err" || status=$?
+    touch go
+    wait $!
+    [ "$(<ended)" = 0 ] || die "$name: append failed: $(cat append.err)"
+}
+
+# Archives that are files have a lock for this.
+@test "a reader of a directory that began in the middle of a commit sees its end" {
+    need_nth
+    make_data
+    cat a more | tail -c 20000 >new.end
+    tail -c 20000 a >old.end
+    all=0
+    while read -r name archive options; do
+        pack_kind "$archive" "$options"
+        "$nth" -o calls "$BPK" append -q "$archive" more
+        count=$(wc -l <calls)
+        for ((point = $(grep -n '^renameat' calls | head -n 1 | cut -d : -f 1); point <= count; point++)); do
+            sampled 2 || continue
+            pack_kind "$archive" "$options"
+            status=0
+            cat_across $point
+            all=$((all + 1))
+            [ $status -eq 0 ] || die "$name at $point of $count: status $status" "$(cat "$err")"
+            cmp -s got old.end || cmp -s got new.end || die "$name at $point: of neither"
+        done
+        rm -rf "$archive"
+    done < <(kinds | grep -E ' x\.(blpd|b2s) ')
+    echo "# $all of $all readers" >&3
+}
+
 @test "cat beside truncate and append, again and again" {
     make_data
     tail -c 180000 a >end

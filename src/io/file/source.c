@@ -305,7 +305,8 @@ int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten
 	return 0;
 }
 
-uint64_t bpk_source_state(const struct bpk_source *source)
+/* by_ctime: false for a draft, whose ctime its commit changes. */
+static uint64_t hash_state(const struct bpk_source *source, bool by_ctime)
 {
 	const struct stat *seen = &source->stat;
 	const uint64_t facts[] = {
@@ -314,11 +315,21 @@ uint64_t bpk_source_state(const struct bpk_source *source)
 		(uint64_t)seen->st_size,
 		(uint64_t)seen->st_mtim.tv_sec,
 		(uint64_t)seen->st_mtim.tv_nsec,
-		(uint64_t)seen->st_ctim.tv_sec,
-		(uint64_t)seen->st_ctim.tv_nsec,
+		by_ctime ? (uint64_t)seen->st_ctim.tv_sec : 0,
+		by_ctime ? (uint64_t)seen->st_ctim.tv_nsec : 0,
 	};
 
 	return bpk_hash(BPK_HASH_START, bpk_view(facts, sizeof facts));
+}
+
+uint64_t bpk_source_state(const struct bpk_source *source)
+{
+	return hash_state(source, !source->is_draft);
+}
+
+bool bpk_source_has_state(const struct bpk_source *source, uint64_t state)
+{
+	return state == bpk_source_state(source) || state == hash_state(source, false);
 }
 
 void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size)

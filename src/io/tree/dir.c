@@ -277,7 +277,7 @@ int bpk_dir_has_state(struct bpk_dir *dir, const char *name, uint64_t state, boo
 	*has = false;
 	if (bpk_dir_source(dir, name, &source, &found) != 0)
 		return found.kind == BPK_CORRUPT ? 0 : bpk_fail_as(err, &found);
-	*has = bpk_source_state(source) == state;
+	*has = bpk_source_has_state(source, state);
 	bpk_source_close(source);
 	return 0;
 }
