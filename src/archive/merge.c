@@ -129,7 +129,7 @@ static int list_known(struct bpk_merge *m, struct bpk_err *err)
 static int merge(struct bpk_merge *m, struct bpk_err *err)
 {
 	for (size_t c = 0; c < m->ncopies; c++)
-		if (search(m, c, err) != 0)
+		if (search(m, c, err) != 0 || bpk_merge_test_seal(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
 	    bpk_merge_find_states(m, err) != 0 || bpk_merge_keep_intact(m, err) != 0 ||
@@ -259,6 +259,7 @@ struct share {
 	bool certain;             /* their numbers */
 	bool refuted; /* digests over all chunks say that some are not at their places */
 	bool doubted; /* other parts */
+	bool proven;  /* the intact ones were tested by digests */
 };
 
 static struct share share_of(const struct bpk_salvage *found)
@@ -269,6 +270,7 @@ static struct share share_of(const struct bpk_salvage *found)
 		.certain = found->counted && !found->disordered,
 		.refuted = found->disordered,
 		.doubted = found->doubt.size > 0,
+		.proven = found->proven,
 	};
 }
 
@@ -335,7 +337,12 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 	*changed = *alone = false;
 	if (best == BPK_MERGE_UNION)
 		return 0;
-	if (search_union(m, &all, err) != 0 || bpk_merge_find_pool(m, &base, &count, err) != 0 ||
+	if (search_union(m, &all, err) != 0)
+		return -1;
+	/* it has digests that no copy has by itself: theirs may be chunks that only unpack */
+	if (all.certain && all.proven && !m->proven)
+		return 0;
+	if (bpk_merge_find_pool(m, &base, &count, err) != 0 ||
 	    bpk_merge_is_refuted(m, &is_refuted, err) != 0)
 		return -1;
 	if (base != BPK_MERGE_UNION) {

@@ -21,6 +21,7 @@ struct choice {
 	const struct bpk_format *format; /* of the place */
 	struct bpk_merge_part **parts;
 	size_t nparts;
+	uint64_t reach; /* where the last known chunk ends that the way weighed last leads to */
 	struct bpk_err *err;
 };
 
@@ -50,6 +51,7 @@ static int64_t count_points(struct choice *choice, void *reader)
 	bool agrees = false;
 	unsigned misses = 0;
 
+	choice->reach = 0;
 	for (uint64_t n = 0; n < info->chunks.count && misses < MOST_MISSES && m->budget > 0; n++) {
 		struct bpk_where where = { 0 };
 		int rc = ops->locate(reader, n, &where, NULL);
@@ -61,6 +63,8 @@ static int64_t count_points(struct choice *choice, void *reader)
 		if (rc != 0 || !is_known(m, &where))
 			continue;
 		points += 4;
+		choice->reach =
+			bpk_max_u64(choice->reach, where.packed_offset + where.header.packed_size);
 		agrees = agrees || where.header.typesize == info->chunks.typesize;
 	}
 	return points + agrees;
@@ -247,40 +251,45 @@ static uint64_t usual_size(const struct bpk_merge *m, const struct bpk_merge_fil
 	return size;
 }
 
-/* Choose the parts of a file of this size that is an archive by itself. */
+/* Choose the parts of a file of this size that is an archive by itself. *reach: where the last
+ * chunk ends that they lead to. */
 static int choose_size(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_format *format, uint64_t size, int64_t *score,
-		       struct bpk_err *err)
+		       uint64_t *reach, struct bpk_err *err)
 {
 	struct choice choice = { .merge = m, .only = file, .format = format, .err = err };
 	int rc = bpk_merge_find_parts(m, file, size, err);
 
 	if (rc == 0)
 		rc = choose(&choice, score);
+	if (rc == 0 && choice.nparts > 0)
+		rc = weigh(&choice, score);
+	*reach = choice.reach;
 	free(choice.parts);
 	return rc;
 }
 
-/* The same in the size with which these lead to the most chunks. *best: their score. */
+/* The same in the size with which these lead to the most chunks. *best: their score. Of equal ones
+ * that is too small behind whose end they lead to a chunk. */
 static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_format *format, int64_t *best, struct bpk_err *err)
 {
-	uint64_t usual = usual_size(m, file), size = usual;
+	uint64_t usual = usual_size(m, file), size = usual, reach;
 	int64_t score;
 
-	if (choose_size(m, file, format, usual, best, err) != 0)
+	if (choose_size(m, file, format, usual, best, &reach, err) != 0)
 		return -1;
 	for (size_t c = 0; c < m->ncopies; c++) {
 		if (file->sizes[c] == BPK_UNKNOWN || file->sizes[c] == usual)
 			continue;
-		if (choose_size(m, file, format, file->sizes[c], &score, err) != 0)
+		if (choose_size(m, file, format, file->sizes[c], &score, &reach, err) != 0)
 			return -1;
-		if (score > *best) {
+		if (score > *best || (score == *best && reach > size)) {
 			*best = score;
 			size = file->sizes[c];
 		}
 	}
-	return file->size == size ? 0 : choose_size(m, file, format, size, best, err);
+	return file->size == size ? 0 : choose_size(m, file, format, size, best, &reach, err);
 }
 
 /* The format of a directory's file that is an archive by itself, in any copy; NULL: it is none. */

@@ -156,13 +156,13 @@ static int list_variants(struct search *s, struct bpk_merge_part *part)
 
 /* ---- A file ---- */
 
-/* Lower *low and raise *high to the chunks that copies, none of them longer than the file, have. In
- * those that have moved chunks are where others have no chunks. */
+/* Lower *low and raise *high to the chunks that copies have, if all of theirs are in the file. In
+ * copies that have moved chunks are where others have no chunks. */
 static void find_chunks(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t *low,
 			uint64_t *high)
 {
 	for (size_t c = 0; c < m->ncopies; c++) {
-		if (file->sizes[c] > file->size || file->end[c] > file->size ||
+		if (file->end[c] > file->size ||
 		    (file->trust[c] == BPK_MERGE_LOOSE && file->nmoved[c] > 0))
 			continue;
 		*low = bpk_min_u64(*low, file->first[c]);

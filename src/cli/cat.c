@@ -126,11 +126,21 @@ static const struct bpk_cat_args defaults;
 
 /* ---- one file ---- */
 
+/* True if the range does not depend on the end of the data. */
+static bool has_end(const struct bpk_opt_range *range)
+{
+	return range->given && range->has_end && range->start >= 0 && range->end >= 0;
+}
+
 static int open_input(const struct bpk_cat_args *args, struct bpk_input *in, const char *path,
 		      struct bpk_err *err)
 {
-	int rc = (bpk_cat_wants_arrays(args) ? bpk_input_open_any
-					     : bpk_input_open)(in, path, &args->shared, err);
+	struct bpk_shared shared = args->shared;
+	int rc;
+
+	shared.outline = has_end(&args->bytes) || has_end(&args->items);
+	rc = (bpk_cat_wants_arrays(args) ? bpk_input_open_any : bpk_input_open)(in, path, &shared,
+										err);
 
 	return rc == 0 && args->slice.given ? bpk_input_complete(in, err) : rc;
 }

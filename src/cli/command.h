@@ -59,8 +59,9 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by the output's name */
 	bool no_check;
 	bool no_marker;
-	bool heal;   /* of verify: damaged archives are restored in place */
-	bool judges; /* its verdict reports a pending change; no option */
+	bool heal;    /* of verify: damaged archives are restored in place */
+	bool outline; /* no content is read, or a part that ends before that does; no option */
+	bool judges;  /* its verdict reports a pending change; no option */
 	struct bpk_pick pick;
 	struct bpk_tree_args tree;
 	size_t below;                /* of the current operand (tree.h); no option */

@@ -489,6 +489,7 @@ static void run_info(void *arg, char **operands, size_t count)
 		bpk_fail(&err, BPK_USAGE, "--name needs --stats");
 		bpk_report("info", &err);
 	}
+	args->shared.outline = !args->stats;
 	if (args->stats && args->shared.verbose == 0)
 		args->shared.verbose = 1;
 	fit_list(args, operands, count);

@@ -84,6 +84,7 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.as_stored = shared->as_stored,
 		.saves = shared->saves,
 		.audits = shared->audits,
+		.to_end = !shared->outline,
 	};
 
 	return bpk_input_read(in, &options, err);

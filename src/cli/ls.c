@@ -41,7 +41,7 @@ static const struct bpk_opt *const rows[] = {
 };
 
 /* The chunks of arrays are described as stored. */
-static const struct bpk_ls_args defaults = { .shared.as_stored = true };
+static const struct bpk_ls_args defaults = { .shared = { .as_stored = true, .outline = true } };
 
 struct listing {
 	const struct bpk_ls_args *args;

@@ -234,7 +234,8 @@ static int refuse_members(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+/* Find the chunks and their places, with --from by the raw data, too. */
+static int find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
 
@@ -254,6 +255,13 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	count_chunks(job);
 	if (bpk_salvage_place(job, err) != 0 || bpk_salvage_settle(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
+	return 0;
+}
+
+int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+{
+	if (find_chunks(job, err) != 0)
+		return -1;
 	bpk_salvage_map(job);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
@@ -360,23 +368,57 @@ static void report_refuted(const struct bpk_input *in, struct bpk_err *err)
 	bpk_report(NULL, err);
 }
 
-/* No chunk is damaged. True if the identity that the archive records is of another content, or,
- * where parity is used, that tells of damage, as verify says: that is reported. */
-static bool is_refuted(const struct bpk_salvage_job *job, bool applies)
+/* The verdict of parity on an archive of which no chunk is damaged. To --apply a stale one tells
+ * nothing. */
+static int judge_parity(const struct bpk_salvage_job *job, bool applies, int rc,
+			struct bpk_err *err)
+{
+	struct bpk_heal_verdict verdict;
+
+	if (bpk_heal_judge(job->shared, &job->in, rc, &verdict, err) == 0)
+		return 0;
+	if (!applies || rc != 0 || verdict.heals || err->kind == BPK_CORRUPT)
+		return -1;
+	*err = (struct bpk_err){ 0 };
+	return 0;
+}
+
+/* No chunk is damaged. True if the identity that the archive records is of another content, or
+ * parity tells of damage, as verify says: that is reported. */
+static bool is_refuted(const struct bpk_salvage_job *job, const struct bpk_salvage_how *how)
 {
 	const struct bpk_input *in = &job->in;
 	struct bpk_err err = { 0 };
-	struct bpk_heal_verdict verdict;
 	int rc;
 
 	if (has_rest(in))
 		return false;
 	rc = bpk_verify_recorded(job->shared, in, false, &err);
-	if (!applies)
-		rc = bpk_heal_judge(job->shared, in, rc, &verdict, &err);
+	if (!how->without_parity)
+		rc = judge_parity(job, how->applies, rc, &err);
 	if (rc != 0)
 		report_refuted(in, &err);
 	return rc != 0;
+}
+
+/* A whole archive is compared with the raw data: chunks may be swapped, or their digests renewed.
+ * Fails if they differ. */
+static int compare_whole(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	return find_chunks(job, err) != 0 || bpk_salvage_check_raw(job, err) != 0
+		       ? -1
+		       : bpk_salvage_agree(job, err);
+}
+
+/* Nothing is written of a whole archive. */
+static void tell_whole(struct bpk_salvage_job *job, const char *path)
+{
+	struct bpk_err err = { 0 };
+
+	if (job->from != NULL && !has_rest(&job->in) && compare_whole(job, &err) != 0)
+		bpk_report(NULL, &err);
+	else
+		bpk_heal_tell_whole(job->shared, path);
 }
 
 /* *has: it has a parity file, which is one by its head. */
@@ -499,10 +541,10 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 			weigh(&job, &damage, &err);
 		}
 		bpk_report(NULL, &err);
-	} else if (need == WHOLE && is_refuted(&job, applies))
+	} else if (need == WHOLE && is_refuted(&job, how))
 		need = DAMAGED;
 	else if (need == WHOLE && applies)
-		bpk_heal_tell_whole(job.shared, path);
+		tell_whole(&job, path);
 	bpk_salvage_job_clear(&job);
 	return failed || need == DAMAGED || (need == WHOLE && applies);
 }

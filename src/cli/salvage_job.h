@@ -76,6 +76,9 @@ void bpk_salvage_map(const struct bpk_salvage_job *job);
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* Fails with BPK_FAILED if the raw data differ from an intact chunk. */
+int bpk_salvage_agree(struct bpk_salvage_job *job, struct bpk_err *err);
+
 /* Raw bytes of the archive, as far as chunks tell; unknown if some that differ in size are lost. */
 static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 {
@@ -83,9 +86,9 @@ static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 
 	if (job->starts != NULL)
 		return job->starts[found->nchunks];
-	return found->nchunks == 0
-		       ? 0
-		       : (found->nchunks - 1) * (uint64_t)found->chunk_size + found->last_size;
+	return found->nchunks == 0 ? 0
+				   : (found->nchunks - 1) * (uint64_t)found->chunk_size +
+					     bpk_salvage_last_size(found);
 }
 
 /* True if the places of all chunks that were found are certain, and no checksum of them is lost. */
@@ -111,7 +114,7 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 		return job->starts[number] == BPK_UNKNOWN || job->starts[number + 1] == BPK_UNKNOWN
 			       ? BPK_UNKNOWN
 			       : job->starts[number + 1] - job->starts[number];
-	return number + 1 == found->nchunks ? found->last_size : found->chunk_size;
+	return number + 1 == found->nchunks ? bpk_salvage_last_size(found) : found->chunk_size;
 }
 
 /* Set starts. */

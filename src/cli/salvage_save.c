@@ -172,6 +172,14 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 	return name_result(job, encode(job, err), err) != 0 ? -1 : put(job, (uint32_t)size, err);
 }
 
+static int fail_differ(const struct bpk_salvage_job *job, const struct bpk_saved *saved,
+		       struct bpk_err *err)
+{
+	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
+		 bpk_input_name(job->in.path));
+	return bpk_err_subject(err, "%s", job->from);
+}
+
 /* Raw data that differ would be mixed with the chunk, unless no digest proves it, or the recorded
  * identity proves them: then the chunk stands at the place of another one. */
 static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved,
@@ -194,9 +202,7 @@ static int copy_chunk(struct bpk_salvage_job *job, const struct bpk_saved *saved
 		job->unproven += !proven && !job->proves_ident;
 		return put_packed(job, saved->number, saved->raw_size, err);
 	}
-	bpk_fail(err, BPK_FAILED, "differs from the intact chunk %" PRIu64 " of %s", saved->number,
-		 bpk_input_name(job->in.path));
-	return bpk_err_subject(err, "%s", job->from);
+	return fail_differ(job, saved, err);
 }
 
 /* Raw data that differ from most of the chunks which no digest proves are those of another file. */
@@ -258,7 +264,7 @@ static void set_sizes(const struct bpk_salvage_job *job, struct bpk_info *info)
 {
 	const struct bpk_salvage *found = &job->found;
 	const struct bpk_saved *last = &found->all[found->count - 1];
-	uint64_t count = found->nchunks, last_size = found->last_size;
+	uint64_t count = found->nchunks, last_size = bpk_salvage_last_size(found);
 
 	if (found->uneven) {
 		set_uneven(job, info);
@@ -383,6 +389,29 @@ static int write_into(struct bpk_salvage_job *job, struct bpk_err *err)
 		rc = name_result(job, ops->finish(job->writer, err), err);
 	if (job->writer != NULL)
 		ops->close(job->writer);
+	bpk_chunk_ctx_free(job->ctx);
+	return rc;
+}
+
+int bpk_salvage_agree(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	bool same = true;
+	int rc = 0;
+
+	job->ctx = bpk_chunk_ctx_new(err);
+	if (job->ctx == NULL)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+
+		if (bpk_salvage_fetch(&job->in.place, found, saved, &job->parcel.packed, err) != 0)
+			rc = bpk_input_subject(&job->in, err);
+		else
+			rc = compare_raw(job, saved, &same, err);
+		if (rc == 0 && !same)
+			rc = fail_differ(job, saved, err);
+	}
 	bpk_chunk_ctx_free(job->ctx);
 	return rc;
 }

@@ -336,7 +336,7 @@ static void advise(const struct unpack_args *args, const struct bpk_input *in, s
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 
-	if (err->kind != BPK_CORRUPT || in->info == NULL || args->keep_broken ||
+	if (err->kind != BPK_CORRUPT || err->advises || in->info == NULL || args->keep_broken ||
 	    strcmp(in->path, "-") == 0 || bpk_side_has(in->path)) {
 		bpk_side_advise(in, err);
 		return;

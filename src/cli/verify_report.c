@@ -192,7 +192,7 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place";
 	*use = "writes the content as it is";
-	if (found->differing.count > 0)
+	if (found->differing.count > 0 || found->sound)
 		return "bpk unpack -o RAW";
 	*use = "saves the content that is sealed";
 	if (found->intact && bpk_input_rest(in) > 0)

@@ -17,6 +17,7 @@ struct bpk_verify_remarks {
 struct bpk_verify_found {
 	struct bpk_damage damage;
 	bool intact;           /* every chunk is, even if the audit fails */
+	bool sound;            /* and the audit passes: at most parity tells of damage */
 	struct bpk_ident tree; /* of the content, if it was found with the chunks */
 	struct bpk_ident_ranges differing;
 	enum bpk_side_state parity;

@@ -71,6 +71,8 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 		return 0;
 	if (in->place.source != NULL && !bpk_source_seekable(in->place.source))
 		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");
+	else if (args->anchors != NULL && root == NULL)
+		bpk_fail(err, BPK_CORRUPT, "is in the place of an archive that --roots names");
 	else if (bpk_seal_expect(seal, root, err) == 0 && seal->generation < args->min_generation)
 		bpk_fail(err, BPK_CORRUPT,
 			 "the seal is of generation %" PRIu64 ", expected at least %" PRIu64,
@@ -248,6 +250,17 @@ static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_er
 	return bpk_input_subject(in, err);
 }
 
+/* A GSD file in the place of an archive has nothing of what the user expects of that. */
+static int expect_gsd(const struct bpk_verify_args *args, const struct bpk_input *in,
+		      struct bpk_err *err)
+{
+	if (!expects_seal(args) && !args->identity)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "is a raw GSD file, which has no %s",
+		 expects_seal(args) ? "seal" : "identity");
+	return bpk_input_subject(in, err);
+}
+
 static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 {
 	const struct bpk_shared *shared = &args->shared;
@@ -260,6 +273,8 @@ static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
 		    bpk_source_unchanged(in->place.source, &changed) != 0)
 			err = changed;
 		bpk_input_subject(in, &err);
+	} else {
+		expect_gsd(args, in, &err);
 	}
 	if (err.kind == BPK_OK && shared->verbose && !shared->json)
 		bpk_verify_say(in, "ok; no checksum protects a GSD file");
@@ -359,6 +374,16 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	return rc;
 }
 
+/* The archive is as damaged as before: that is graver than a file system that is full, or read-only,
+ * or another writer. */
+static int fail_to_heal(const struct bpk_err *plain, const struct bpk_err *why, struct bpk_err *err)
+{
+	if (plain->kind == BPK_OK || why->kind == BPK_CORRUPT)
+		return bpk_fail_as(err, why);
+	bpk_note(NULL, "%s; it is not restored", why->text);
+	return bpk_fail_as(err, plain);
+}
+
 /* The verdict with a parity file, after healing if that is asked for. */
 static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
 			   struct bpk_verify_found *found, struct bpk_verify_remarks *remarks,
@@ -367,6 +392,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
 	enum bpk_kind before = rc == 0 ? BPK_OK : err->kind;
+	struct bpk_err plain, why = { 0 };
 	struct bpk_heal_verdict verdict;
 
 	rc = bpk_heal_judge(shared, transfer->in, rc, &verdict, err);
@@ -376,16 +402,17 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 				"parity is of another time of change; bpk parity FILE renews it");
 	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
 	    !bpk_side_has(transfer->in->path)) {
-		struct bpk_err plain = *err;
-
+		plain = *err;
 		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
 	}
 	if (!verdict.gone && (!verdict.heals || !shared->heal))
 		return rc;
+	plain = *err;
 	*err = (struct bpk_err){ 0 };
 	/* under the lock, another command's healing has ended */
-	if ((shared->heal && bpk_heal_in_place(shared, transfer->in->path, &healed, err) != 0) ||
-	    verify_again(args, transfer, found, remarks, err) != 0)
+	if (shared->heal && bpk_heal_in_place(shared, transfer->in->path, &healed, &why) != 0)
+		return fail_to_heal(&plain, &why, err);
+	if (verify_again(args, transfer, found, remarks, err) != 0)
 		return -1;
 	if (healed.cells > 0)
 		bpk_heal_tell(shared, transfer->in->path, &healed);
@@ -429,6 +456,7 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		rc = settle_healing(args, in, err);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
+	found.sound = rc == 0;
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
 	if (rc != 0 && found.repairable == NULL)
 		bpk_verify_add_advice(args, in, &found, err);

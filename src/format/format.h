@@ -197,6 +197,9 @@ struct bpk_read_options {
 	/* All chunks are fetched and checked, and then comes the audit, which needs not read them
 	 * again: check notes the leaves of a seal. */
 	bool audits;
+	/* The content is read to its end, which the reader notes at open: it tells an append
+	 * meanwhile from a truncation with an append behind it. */
+	bool to_end;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */

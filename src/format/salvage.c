@@ -290,8 +290,7 @@ void bpk_salvage_number_by_gaps(struct bpk_salvage *salvage, uint64_t start, uin
 	/* a short chunk is the last one, whatever follows it */
 	if ((salvage->uneven || last->raw_size == salvage->chunk_size) && end < size)
 		salvage->nchunks += estimate(size - end, one);
-	salvage->last_size =
-		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
+	salvage->last_size = last->number + 1 == salvage->nchunks ? last->raw_size : BPK_UNKNOWN;
 }
 
 void bpk_salvage_fit_numbers(struct bpk_salvage *salvage, uint64_t nchunks, uint64_t last_size)

@@ -112,6 +112,12 @@ int bpk_salvage_add_file(struct bpk_salvage *salvage, const char *name, uint64_t
 /* The number of intact chunks in the list. */
 uint64_t bpk_salvage_intact(const struct bpk_salvage *salvage);
 
+/* Raw bytes of the last chunk of an archive that is not uneven; a lost one counts as a full one. */
+static inline uint64_t bpk_salvage_last_size(const struct bpk_salvage *salvage)
+{
+	return salvage->last_size == BPK_UNKNOWN ? salvage->chunk_size : salvage->last_size;
+}
+
 /* Add a clause to the doubt, without a full stop. */
 int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err);
 

@@ -15,8 +15,7 @@ static int fail(const struct bpk_seal *seal, const char *fact, struct bpk_err *e
 		return bpk_fail(err, BPK_CORRUPT, "%s", fact);
 	return bpk_fail(err, BPK_CORRUPT,
 			"%s: another program changed it since it was sealed, or it is "
-			"damaged; bpk repair FILE shows which data are left, "
-			"and " BPK_SEAL_ADVICE,
+			"damaged; bpk repair FILE shows which data are left; " BPK_SEAL_ADVICE,
 			fact);
 }
 

@@ -65,7 +65,7 @@ struct bpk_seal {
 };
 
 /* The next step after a change by another program, for messages. */
-#define BPK_SEAL_ADVICE "bpk repair --reseal FILE makes a new seal if all chunks are intact"
+#define BPK_SEAL_ADVICE "if you know that program, bpk repair --reseal FILE accepts its change"
 
 /* Fail: the chunks are not those of the record. Returns -1. */
 int bpk_seal_refuse(const struct bpk_seal *seal, struct bpk_err *err);

@@ -447,3 +447,50 @@ with open(sys.argv[1], "r+b") as f:
         done
     done
 }
+
+@test "an append to a chunked directory, killed at any call, leaves the old rows or the new ones, intact" {
+    need_nth
+    local options point status
+    data positions-f32 7000 a
+    data field-f32 20 more
+    cat a more >both
+    for options in "" "--checksum none" "--layout bcolz"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -q -F chunked -z 4K $options -o x.blpd a
+        cp -a x.blpd kept
+        "$nth" -o calls "$BPK" append -q x.blpd more
+        for ((point = $(grep -n '^renameat' calls | head -n 1 | cut -d : -f 1); point <= $(wc -l <calls); point++)); do
+            rm -rf x.blpd
+            cp -a kept x.blpd
+            "$nth" -n $point -a kill "$BPK" append -q x.blpd more || :
+            status=0
+            bpk verify x.blpd 2>"$err" || status=$?
+            [ $status -eq 0 ] || { [ $status -eq 3 ] && says 'is pending'; } || die "$options at $point: $status" "$(cat "$err")"
+            bpk cat -q x.blpd >got
+            cmp -s got a || cmp got both
+        done
+        rm -rf x.blpd kept
+    done
+}
+
+@test "no change gives a last chunk with more rows a digest that is not its own" {
+    local change
+    data positions-f32 7000 a
+    data noise 2924 noise
+    { head -c 4096 a && cat noise; } >other
+    printf Z >z
+    for change in "append x.blpd z" "truncate --bytes 6990 x.blpd" "truncate --bytes 5000 x.blpd" "write --at 6000 x.blpd z"; do
+        for options in "" "--checksum sha256" "--identity"; do
+            rm -rf x.blpd y.blpd
+            # shellcheck disable=SC2086 # words
+            bpk pack -q -F chunked -z 4K -t 4 $options -o x.blpd a
+            # shellcheck disable=SC2086
+            bpk pack -q -F chunked -z 4K -t 4 $options -o y.blpd other
+            cp y.blpd/data/__1__.bin x.blpd/data/__1__.bin
+            ends 2 bpk verify x.blpd
+            # shellcheck disable=SC2086
+            ends 2 bpk $change
+            ends 2 bpk verify x.blpd
+        done
+    done
+}

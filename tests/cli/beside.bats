@@ -471,6 +471,39 @@ cat_across() {
     echo "# $all of $all readers" >&3
 }
 
+@test "cat beside a truncation and an append behind it, at calls that read" {
+    count_own_calls
+    data noise 20000 a
+    data text 9000 more
+    head -c 15000 a >cut
+    cat cut more >new
+    all=0
+    while read -r name archive options; do
+        read -ra words <<<"$options"
+        rm -rf kept "$archive"
+        bpk pack -q "${words[@]}" -z 4K -o kept a
+        cp -a kept "$archive"
+        "$nth" -R -o calls "$BPK" cat -T 1 "$archive" >got
+        count=$(wc -l <calls)
+        for ((point = 1; point <= count; point++)); do
+            sampled 6 || continue
+            rm -rf "$archive"
+            cp -a kept "$archive"
+            status=0
+            # a reader that holds the file lets no writer in
+            NTH_RUN="timeout 0.2 \"$BPK\" truncate -q --bytes 15000 $archive && timeout 0.2 \"$BPK\" append -q $archive more; :" \
+                "$nth" -R -n $point -a run "$BPK" cat -T 1 "$archive" >got 2>"$err" || status=$?
+            all=$((all + 1))
+            [ $status -eq 0 ] || { [ $status -eq 1 ] && says 'changed while it was'; } ||
+                die "$name at $point: status $status" "$(cat "$err")"
+            [ $status -ne 0 ] || cmp -s got a || cmp -s got cut || cmp -s got new ||
+                die "$name at $point: bytes of no state"
+        done
+        rm -rf "$archive"
+    done < <(kinds | grep -E '^(blp|none|walked|chunked|b2frame) ')
+    echo "# $all of $all readers" >&3
+}
+
 @test "cat beside truncate and append, again and again" {
     make_data
     tail -c 180000 a >end

@@ -1288,3 +1288,51 @@ END
     ends 0 bpk verify --heal x.blp
     cmp x.blp good
 }
+
+@test "verify --heal that cannot write names the damage, and ends as verify does" {
+    need_nth
+    data noise 300000 a
+    bpk pack -q -0 -z 20000 --parity 10 -o x.blp a
+    cp -p x.blp good
+    printf xxxx | dd of=x.blp bs=1 seek=100000 conv=notrunc status=none
+    touch -r good x.blp
+    cp -p x.blp bad
+    ends 3 "$nth" -n 1 -a fail:EROFS "$BPK" verify --heal x.blp
+    says 'Read-only file system; it is not restored$'
+    says 'x.blp: chunk 4 .*; parity restores all of it: bpk verify --heal x.blp in place'
+    cmp x.blp bad
+    ends 3 "$nth" -n 1 -a fail:ENOSPC "$BPK" verify --json --heal x.blp
+    grep -q '"repairable":"healable"' "$out"
+    quietly bpk repair --in-place x.blp
+    ends 0 bpk verify --heal x.blp
+    cmp x.blp good
+}
+
+@test "exchanged chunks that only parity shows are no whole archive to repair" {
+    need_python
+    data noise 300000 a
+    data noise 300001 b
+    tail -c 300000 b >other
+    bpk pack -q -0 -z 20000 --parity 5 -o x.blp a
+    cp -p x.blp good
+    "$python" "$tests/lib/blp_manip.py" good x.blp swap
+    touch -r good x.blp
+    local options
+    for options in "--from a" "--from other" "--fill zero" "--guess" ""; do
+        # shellcheck disable=SC2086 # words
+        ends 2 bpk repair --apply $options -o new.blp x.blp
+        [ ! -e new.blp ]
+    done
+    ends 2 bpk verify x.blp
+    says '; bpk unpack -o RAW x.blp writes the content as it is$'
+    ends 0 bpk repair --apply --from a -o new.blp good
+    says 'is whole, nothing to do'
+    # without parity nothing shows it but the raw data
+    rm x.blp.bpp
+    quietly bpk verify x.blp
+    ends 1 bpk repair --apply --from a -o new.blp x.blp
+    says '^bpk: a: differs from the intact chunk 0 of x.blp$'
+    ends 1 bpk repair --apply --from other -o new.blp good
+    says '^bpk: other: differs from the intact chunk 0 of good$'
+    [ ! -e new.blp ]
+}

@@ -78,7 +78,7 @@ records="[('x','<f4'),('y','<f4')]"
         [ "$(generation s.x)" = 1 ]
         rm -rf f
         "$python" "$tests/lib/seal_dir.py" foreign 0 1 s.x f
-        refuses 2 'have no seal: another program changed it .* or it is damaged; bpk repair f/0 shows .* bpk repair --reseal f/0 makes' bpk verify f/0
+        refuses 2 'have no seal: another program changed it .* or it is damaged; bpk repair f/0 shows .* if you know that program, bpk repair --reseal f/0 accepts' bpk verify f/0
         for command in "truncate f/0 --bytes 3000" "append f/0 in" "meta set f/0 a=1"; do
             ends 2 bpk $command
         done

@@ -285,7 +285,7 @@ write_part() {
         for command in "append f/0 in" "truncate f/0 --bytes 3000" "write f/0 --at 3 m" "meta set f/0 a=1" \
             "verify f/0" "unpack -o out f/0" "convert f/0 out.blp"; do
             ends 2 bpk $command
-            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; bpk repair f/0 shows .* bpk repair --reseal f/0 makes' "$err"
+            grep -q 'does not fit .* 42 chunks: another program changed it .* or it is damaged; bpk repair f/0 shows .* if you know that program, bpk repair --reseal f/0 accepts' "$err"
             same f/0 foreign.blp
         done
         bpk repair -q --reseal f/0
@@ -623,4 +623,23 @@ replaces() {
     refuses 2 '^bpk: x.blp: metadata begins with .*; bpk repair --apply -o OUT x.blp saves the intact chunks$' bpk verify x.blp
     ends 2 bpk repair --apply -o new x.blp
     bpk cat new | cmp - a
+}
+
+@test "an anchor is not met by something else in the place of the archive" {
+    make_sealed
+    cp s.blp run # a name that promises no format
+    bpk verify --print-root run >roots
+    quietly bpk verify --roots roots
+    bpk pack --seal -o z.blp m
+    tar cf run z.blp
+    refuses 2 '^bpk: run:z.blp: is in the place of an archive that --roots names$' bpk verify --roots roots
+    refuses 2 "the seal's root is" bpk verify --root "$(cut -d ' ' -f 2 roots)" run
+    cp "$BATS_TEST_DIRNAME/../fuzz/corpus/layout/gsd-2" run
+    quietly bpk verify run
+    refuses 2 '^bpk: run: is a raw GSD file, which has no seal$' bpk verify --roots roots
+    refuses 2 'has no seal$' bpk verify --root "$(cut -d ' ' -f 2 roots)" run
+    refuses 2 'has no seal$' bpk verify --min-generation 1 run
+    refuses 2 'has no seal$' bpk verify --print-root run
+    refuses 2 'is a raw GSD file, which has no identity$' bpk verify --identity run
+    quietly bpk verify --parity run
 }

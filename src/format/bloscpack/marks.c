@@ -9,9 +9,10 @@
 #include <time.h>
 
 enum {
-	GROUP = 64,      /* chunks that share an entry: the bits of seen */
-	FIRST_ROOM = 64, /* entries in the first table */
-	KEPT = 16 << 20, /* packed bytes of a last chunk that is kept */
+	GROUP = 64,            /* chunks that share an entry: the bits of seen */
+	FIRST_ROOM = 64,       /* entries in the first table */
+	KEPT = 16 << 20,       /* packed bytes of a last chunk that is kept */
+	MOST_WALKED = 1 << 16, /* chunks up to a last one that no offset leads to */
 };
 
 int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
@@ -234,6 +235,49 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 	rc = add(r->marks, &mark, err);
 	bpk_mutex_unlock(&r->marks->lock);
 	return rc;
+}
+
+/* Record the bytes of the last chunk. A large one is not kept: see keep_last. */
+static int pin_bytes(struct bpk_bloscpack_reader *r, uint64_t number, const struct bpk_where *where,
+		     struct bpk_err *err)
+{
+	size_t size = where->header.packed_size, digest_size = r->header.checksum->size;
+	struct bpk_parcel parcel = {
+		.number = number,
+		.packed_size = size,
+		.raw_size = where->header.raw_size,
+		.data_size = where->header.raw_size,
+		.want_size = SIZE_MAX,
+	};
+	int rc;
+
+	if (size > KEPT)
+		return 0;
+	rc = bpk_buf_resize(&parcel.packed, size + digest_size, err);
+	if (rc == 0)
+		rc = bpk_source_need_at(r->source, where->packed_offset,
+					bpk_span(parcel.packed.data, parcel.packed.size), err);
+	if (rc == 0)
+		rc = bpk_bloscpack_marks_fetched(r, &parcel, err);
+	bpk_buf_clear(&parcel.packed);
+	return rc;
+}
+
+int bpk_bloscpack_marks_pin(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	uint64_t n = r->header.nchunks;
+	struct bpk_err why = { 0 };
+	struct bpk_where where;
+	int rc;
+
+	if (r->marks == NULL || n == 0 || n == BPK_UNKNOWN || (!r->positional && n > MOST_WALKED))
+		return 0;
+	rc = bpk_bloscpack_locate_held(r, n - 1, &where, &why);
+	if (rc == 0 && (may_grow(r, n - 1) || r->header.checksum->size == 0))
+		rc = pin_bytes(r, n - 1, &where, &why);
+	else if (rc == 0)
+		rc = bpk_bloscpack_marks_located(r, n - 1, &where, &why);
+	return rc < 0 ? bpk_err_pass(&why, err) : 0;
 }
 
 /* ---- Settling ---- */

@@ -49,6 +49,8 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 			rc = bpk_bloscpack_ahead_new(&r->ahead, err);
 		if (rc == 0)
 			rc = bpk_bloscpack_open_parts(r, err);
+		if (rc == 0 && r->options.to_end)
+			rc = bpk_bloscpack_marks_pin(r, err);
 		if (rc == 0 && r->options.audits && r->seal.tree != NULL)
 			rc = bpk_seal_leaves_new(NULL, NULL, &r->leaves, err);
 		bpk_source_release(r->source);

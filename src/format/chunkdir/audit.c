@@ -11,17 +11,6 @@
 
 enum {
 	MOST_AUDITS = 20, /* audits of a dataset that keeps changing */
-	/* Ways in which a last chunk may have been packed: by each level, in blocks of the size
-	 * that its header has, and of the size that the level gives; and all that by lz4hc, whose
-	 * chunks are lz4's. */
-	LEVELS = 10,
-	SIZES = 2 * LEVELS,
-	CODECS = 2 * SIZES,
-	/* By the codec and filters of the longer chunk, and by those of the first chunk: an append
-	 * may have others than the dataset. */
-	WAYS = 2 * CODECS,
-	/* A larger chunk is not packed again: a few bytes may claim to unpack to gigabytes. */
-	MOST_PACKED = 256 << 20,
 };
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
@@ -33,7 +22,7 @@ struct audit {
 	struct bpk_buf packed; /* scratch: a chunk, or its header */
 	/* Sums of shares since the last comparison. A last chunk that holds more rows than sizes
 	 * records is packed again, without these, in each way. */
-	uint64_t data, last[WAYS];
+	uint64_t data, last[BPK_CHUNKDIR_WAYS];
 	/* Gets data and last of an array, whether sizes has digests or not; NULL: not wanted. */
 	struct bpk_chunkdir_digests *found;
 	struct bpk_err *err;
@@ -73,100 +62,24 @@ static int read_shared(struct audit *a, struct bpk_chunkdir_file *file,
 					    bpk_span(packed->data, size), err);
 }
 
-static struct bpk_recipe recipe_of(const struct bpk_chunk_header *header, size_t way)
-{
-	struct bpk_recipe recipe = {
-		.codec = way < SIZES ? bpk_codec_of_chunk(header) : bpk_codec_find("lz4hc"),
-		.level = (unsigned)(way % LEVELS),
-		.typesize = header->typesize,
-		.pipeline = bpk_pipeline_exact(&header->pipeline),
-		.block_size = way % SIZES < LEVELS ? header->block_size : 0,
-	};
-
-	if (way % SIZES == LEVELS) { /* stored; without a type bpk stores single bytes */
-		recipe.typesize = 1;
-		recipe.pipeline = (struct bpk_pipeline){ 0 };
-		recipe.block_size = header->block_size;
-	}
-	return recipe;
-}
-
-/* Add the shares that the first bytes of a chunk have, packed in each way by the header, to the
- * sums in last. */
-static int add_cut(const struct bpk_chunkdir_file *file, const struct bpk_chunk_header *header,
-		   size_t column, uint64_t number, struct bpk_view raw, struct bpk_chunk_ctx *ctx,
-		   uint64_t last[CODECS], struct bpk_err *err)
-{
-	const struct bpk_checksum *checksum = file->info->chunks.checksum;
-	uint8_t digest[BPK_DIGEST_MAX];
-	struct bpk_buf packed = { 0 };
-	struct bpk_err why = { 0 };
-	int rc = bpk_buf_resize(&packed, bpk_chunk_bound(raw.size), err);
-	size_t room = packed.size;
-	size_t ways = bpk_codec_of_chunk(header) == bpk_codec_find("lz4") ? CODECS : SIZES;
-
-	for (size_t way = 0; rc == 0 && way < ways; way++) {
-		struct bpk_recipe recipe = recipe_of(header, way);
-
-		/* no encoder makes a chunk of some headers */
-		if (bpk_chunk_encode(ctx, &recipe, raw, bpk_span(packed.data, room), &packed.size,
-				     &why) != 0) {
-			rc = bpk_err_pass(&why, err);
-			continue;
-		}
-		rc = bpk_checksum_compute(checksum, bpk_buf_view(&packed), digest, err);
-		if (rc == 0)
-			last[way] += bpk_chunkdir_share(column, number, bpk_buf_view(&packed),
-							bpk_view(digest, checksum->size));
-	}
-	bpk_buf_clear(&packed);
-	return rc;
-}
-
-/* The same in all ways. */
-static int add_cuts(struct audit *a, const struct bpk_chunkdir_file *file,
-		    const struct bpk_chunk_header *header, size_t column, uint64_t number,
-		    struct bpk_view raw, struct bpk_chunk_ctx *ctx, struct bpk_err *err)
-{
-	const struct bpk_chunks_info *chunks = &a->reader->info.chunks;
-
-	if (add_cut(file, header, column, number, raw, ctx, a->last, err) != 0)
-		return -1;
-	if (!chunks->has_first || chunks->first.memcpyed ||
-	    chunks->first.special != BPK_SPECIAL_NONE || bpk_codec_of_chunk(&chunks->first) == NULL)
-		return 0;
-	return add_cut(file, &chunks->first, column, number, raw, ctx, a->last + CODECS, err);
-}
-
 /* The rows of a last chunk that sizes does not count are those of an append which was interrupted
  * before its commit. The others must be those that sizes records. */
 static int audit_longer(struct audit *a, struct bpk_chunkdir_file *file, size_t column,
 			uint64_t number, const struct bpk_where *where, uint64_t need,
 			struct bpk_err *err)
 {
-	struct bpk_source *source = file->part != NULL ? file->part : file->whole;
-	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf raw = { 0 };
-	int rc;
+	const struct bpk_chunks_info *chunks = &a->reader->info.chunks;
+	const struct bpk_chunkdir_longer longer = {
+		.source = file->part != NULL ? file->part : file->whole,
+		.where = where,
+		.checksum = file->info->chunks.checksum,
+		.first = chunks->has_first ? &chunks->first : NULL,
+		.column = column,
+		.number = number,
+		.need = need,
+	};
 
-	if (where->header.raw_size > MOST_PACKED || bpk_codec_of_chunk(&where->header) == NULL)
-		return 0;
-	ctx = bpk_chunk_ctx_new(err);
-	rc = ctx == NULL ? -1 : bpk_buf_resize(&a->packed, where->header.packed_size, err);
-	if (rc == 0)
-		rc = bpk_source_need_at(source, where->packed_offset,
-					bpk_span(a->packed.data, a->packed.size), err);
-	if (rc == 0)
-		rc = bpk_buf_resize(&raw, where->header.raw_size, err);
-	if (rc == 0)
-		rc = bpk_chunk_decode(ctx, bpk_buf_view(&a->packed), bpk_span(raw.data, raw.size),
-				      err);
-	if (rc == 0)
-		rc = add_cuts(a, file, &where->header, column, number,
-			      bpk_view(raw.data, (size_t)need), ctx, err);
-	bpk_buf_clear(&raw);
-	bpk_chunk_ctx_free(ctx);
-	return rc;
+	return bpk_chunkdir_longer_shares(&longer, a->last, err);
 }
 
 /* Check the size of a chunk, by its number in the column, and add its share. */
@@ -203,7 +116,7 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 	share = bpk_chunkdir_share(number_of_column, number, bpk_buf_view(&a->packed),
 				   bpk_view(where->digest, file->info->chunks.checksum->size));
 	a->data += need == full ? share : 0;
-	for (size_t way = 0; need < full && way < WAYS; way++)
+	for (size_t way = 0; need < full && way < BPK_CHUNKDIR_WAYS; way++)
 		a->last[way] += share;
 	return 0;
 }
@@ -270,7 +183,7 @@ static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, 
 {
 	bool same = false;
 
-	for (size_t way = 0; way < WAYS; way++)
+	for (size_t way = 0; way < BPK_CHUNKDIR_WAYS; way++)
 		same = same || digests->last == a->last[way];
 	same = !digests->given || (same && digests->data == a->data);
 	if (a->found != NULL) {

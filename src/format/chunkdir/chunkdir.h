@@ -74,6 +74,22 @@ struct bpk_chunkdir_digests {
 uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chunk,
 			    struct bpk_view seal);
 
+/* A last chunk that holds more rows than sizes counts. */
+struct bpk_chunkdir_longer {
+	struct bpk_source *source; /* of its file, without what follows the archive */
+	const struct bpk_where *where;
+	const struct bpk_checksum *checksum;  /* of its file */
+	const struct bpk_chunk_header *first; /* of the dataset's first chunk; NULL: it has none */
+	size_t column;                        /* as for bpk_chunkdir_share */
+	uint64_t number, need;                /* need: raw bytes that sizes counts */
+};
+
+/* Add to sums the shares that the chunk has without these rows, packed in each way in which bpk may
+ * have packed it; nothing for one that is not packed again. Fails with BPK_CORRUPT. */
+enum { BPK_CHUNKDIR_WAYS = 80 };
+int bpk_chunkdir_longer_shares(const struct bpk_chunkdir_longer *longer,
+			       uint64_t sums[BPK_CHUNKDIR_WAYS], struct bpk_err *err);
+
 /* The crc32 of a meta file. */
 uint32_t bpk_chunkdir_crc(struct bpk_view text);
 

@@ -344,15 +344,17 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 {
 	bool was_open = e->info.chunks.last_size < bpk_chunkdir_full(e);
+	/* a digest of the last chunk is of one state alone, and so is a seal; in a store files get
+	 * their names one by one */
+	bool may_repack = !e->set.sizes.digests.given || bpk_tree_is_remote(e->tree);
 
-	/* a seal is of one state alone: its files get their names in one step */
 	if (!e->changed || !e->cut.made || e->attributes.changed || e->set.is_table ||
 	    e->seal.generation > 0)
 		return false;
 	if (bpk_chunkdir_new_raw_size(e) < e->info.raw_size)
-		return e->next <= e->cut.kept + 1;
+		return e->next <= e->cut.kept + may_repack;
 	return e->cut.kept == e->cut.old_nchunks ||
-	       (e->cut.kept + 1 == e->cut.old_nchunks && was_open);
+	       (e->cut.kept + 1 == e->cut.old_nchunks && was_open && may_repack);
 }
 
 /* True if the old rows stay the same in the new state. A short last chunk may have been

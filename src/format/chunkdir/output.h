@@ -59,11 +59,12 @@ struct bpk_chunkdir_track {
 	struct bpk_chunkdir_draft file;
 	uint64_t data; /* change of the digests by chunks put so far; wraps */
 	uint64_t last;
-	bool has_last;     /* one of these chunks was not full */
-	bool took_last;    /* old_last is set */
-	uint64_t old_last; /* share of the last chunk, not full, of a replaced file */
-	uint64_t size;     /* their bytes; wraps, since the editor subtracts replaced files */
-	bool hold; /* the current file goes to held when complete, instead of being staged */
+	bool has_last;  /* one of these chunks was not full */
+	bool took_last; /* old_last is set */
+	uint64_t old_last
+		[BPK_CHUNKDIR_WAYS]; /* shares of the last chunk, not full, of a replaced file */
+	uint64_t size; /* their bytes; wraps, since the editor subtracts replaced files */
+	bool hold;     /* the current file goes to held when complete, instead of being staged */
 	struct bpk_draft *held;
 };
 

@@ -103,7 +103,7 @@ static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t po
 
 /*
  * Compute the share of the chunk that rows fill in part, if it is in the file, to be compared with
- * sizes. It proves nothing if the chunk holds more rows, which an interrupted append left.
+ * sizes: if the chunk holds more rows, which an interrupted append left, without these.
  */
 static int share_of_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			 struct bpk_chunkdir_old *old, struct bpk_err *err)
@@ -111,16 +111,32 @@ static int share_of_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t 
 	const struct bpk_chunkdir_column *c = &e->set.columns[column];
 	struct bpk_chunkdir_track *track = &e->output.tracks[column];
 	uint64_t first = number * c->superchunk_chunks, full = bpk_chunkdir_full_chunks(e);
-	uint64_t rows = e->info.raw_size % bpk_chunkdir_full(e) / e->set.row_size;
+	uint64_t rows = e->info.raw_size % bpk_chunkdir_full(e) / e->set.row_size, share;
+	const struct bpk_chunks_info *chunks = &e->info.chunks;
 	struct bpk_where where;
+	struct bpk_chunkdir_longer longer = {
+		.source = old->place.source,
+		.where = &where,
+		.checksum = blp->info(old->reader)->chunks.checksum,
+		.first = chunks->has_first ? &chunks->first : NULL,
+		.column = e->set.is_table ? 0 : column,
+		.number = full,
+		.need = rows * e->set.row_items * c->item_size,
+	};
 
 	if (rows == 0 || full < first || full - first >= chunks_in(c, number))
 		return 0;
 	if (blp->locate(old->reader, full - first, &where, err) != 0)
 		return -1;
-	track->took_last = where.header.raw_size == rows * e->set.row_items * c->item_size;
-	return share_of_old(old, e->set.is_table ? 0 : column, full - first, full, &track->old_last,
-			    err);
+	track->took_last = true;
+	memset(track->old_last, 0, sizeof track->old_last);
+	if (where.header.raw_size > longer.need)
+		return bpk_chunkdir_longer_shares(&longer, track->old_last, err);
+	if (share_of_old(old, longer.column, full - first, full, &share, err) != 0)
+		return -1;
+	for (size_t way = 0; way < BPK_CHUNKDIR_WAYS; way++)
+		track->old_last[way] = share;
+	return 0;
 }
 
 int bpk_chunkdir_old_subtract(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,

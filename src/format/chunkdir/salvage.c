@@ -362,8 +362,7 @@ static int set_sizes(struct search *s, uint64_t superchunk)
 		return 0;
 	last = &salvage->all[salvage->count - 1];
 	salvage->nchunks = bpk_max_u64(last->number + 1, file->number * superchunk + file->nchunks);
-	salvage->last_size =
-		last->number + 1 == salvage->nchunks ? last->raw_size : salvage->chunk_size;
+	salvage->last_size = last->number + 1 == salvage->nchunks ? last->raw_size : BPK_UNKNOWN;
 	salvage->counted = !s->unsure && file->nchunks > 0;
 	salvage->is_least = true;
 	salvage->exchangeable = s->nfiles > 1;

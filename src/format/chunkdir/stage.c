@@ -113,7 +113,7 @@ static int read_sizes(struct bpk_chunkdir_editor *e, const char *name,
 static int check_last(const struct bpk_chunkdir_editor *e, size_t first, size_t n,
 		      const struct bpk_chunkdir_digests *digests, struct bpk_err *err)
 {
-	uint64_t last = 0;
+	uint64_t last[BPK_CHUNKDIR_WAYS] = { 0 };
 
 	if (!digests->given || e->output.tracks == NULL ||
 	    (e->cut.made && e->next <= bpk_chunkdir_full_chunks(e)))
@@ -121,10 +121,12 @@ static int check_last(const struct bpk_chunkdir_editor *e, size_t first, size_t 
 	for (size_t i = first; i < first + n; i++) {
 		if (!e->output.tracks[i].took_last)
 			return 0;
-		last += e->output.tracks[i].old_last;
+		for (size_t way = 0; way < BPK_CHUNKDIR_WAYS; way++)
+			last[way] += e->output.tracks[i].old_last[way];
 	}
-	if (last == digests->last)
-		return 0;
+	for (size_t way = 0; way < BPK_CHUNKDIR_WAYS; way++)
+		if (last[way] == digests->last)
+			return 0;
 	return bpk_fail(err, BPK_CORRUPT, "%smeta/sizes: its digests do not match the last chunk",
 			e->set.columns[first].home);
 }

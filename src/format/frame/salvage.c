@@ -245,12 +245,13 @@ static int look_outside(struct bpk_scan *scan, const struct bpk_frame_left *left
 			  : look_for_frames(scan, left, salvage, err);
 }
 
-static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
+/* loads: try header and index where they are first. */
+static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left, bool loads,
 			 struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	struct bpk_salvage found = { 0 };
 	bool loaded = false;
-	int rc = bpk_frame_left_load(scan->source, left, &loaded, err);
+	int rc = loads ? bpk_frame_left_load(scan->source, left, &loaded, err) : 0;
 
 	if (rc == 0 && !loaded)
 		rc = bpk_frame_find_chunks(scan, 0, &found, err);
@@ -265,6 +266,13 @@ static int salvage_parts(struct bpk_scan *scan, struct bpk_frame_left *left,
 	return rc;
 }
 
+/* True if a header that was loaded, and that no digest proves, makes a chunk of nothing in the
+ * file: its chunk size is damaged, perhaps. */
+static bool is_refuted(const struct bpk_frame_left *left, const struct bpk_salvage *salvage)
+{
+	return left->loaded && left->digests.checksum == NULL && bpk_salvage_intact(salvage) == 0;
+}
+
 int bpk_frame_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 		      struct bpk_err *err)
 {
@@ -276,7 +284,12 @@ int bpk_frame_salvage(const struct bpk_place *place, struct bpk_salvage *salvage
 		return -1;
 	rc = bpk_scan_begin(&scan, place->source, true, err);
 	if (rc == 0)
-		rc = salvage_parts(&scan, left, salvage, err);
+		rc = salvage_parts(&scan, left, true, salvage, err);
+	if (rc == 0 && is_refuted(left, salvage)) {
+		bpk_frame_left_clear(left);
+		bpk_salvage_clear(salvage);
+		rc = salvage_parts(&scan, left, false, salvage, err);
+	}
 	bpk_scan_clear(&scan);
 	if (rc == 0)
 		rc = bpk_frame_left_prove(left, place, salvage, err);

@@ -82,7 +82,8 @@ int bpk_frame_left_prove(struct bpk_frame_left *left, const struct bpk_place *pl
  * parts. Takes left, from the heap, also on failure. */
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			struct bpk_err *err);
-void bpk_frame_left_free(void *left);
+void bpk_frame_left_clear(struct bpk_frame_left *left);
+void bpk_frame_left_free(void *left); /* clears and frees it; accepts NULL */
 
 /* Describe the array in salvage, which has the chunks, if the header has one. */
 int bpk_frame_left_set_array(struct bpk_frame_left *left, struct bpk_salvage *salvage,

@@ -293,12 +293,8 @@ int bpk_frame_left_find(struct bpk_scan *scan, struct bpk_frame_left *left,
 	return 0;
 }
 
-void bpk_frame_left_free(void *parts)
+void bpk_frame_left_clear(struct bpk_frame_left *left)
 {
-	struct bpk_frame_left *left = parts;
-
-	if (left == NULL)
-		return;
 	bpk_frame_header_clear(&left->header);
 	bpk_frame_layers_clear(&left->layers);
 	bpk_frame_digests_clear(&left->digests);
@@ -310,7 +306,15 @@ void bpk_frame_left_free(void *parts)
 		bpk_frame_nd_clear(left->nd);
 	free(left->nd);
 	free(left->list);
-	free(left);
+	*left = (struct bpk_frame_left){ .sparse = left->sparse };
+}
+
+void bpk_frame_left_free(void *parts)
+{
+	if (parts == NULL)
+		return;
+	bpk_frame_left_clear(parts);
+	free(parts);
 }
 
 /* ---- Digests of a damaged trailer ---- */

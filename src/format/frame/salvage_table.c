@@ -268,7 +268,7 @@ static void set_sizes(const struct bpk_frame_left *left, struct bpk_salvage *sal
 		size = last->raw_size;
 	else if (left->has_fields && n == bpk_frame_count(&left->header))
 		size = bpk_frame_left_size(left, n - 1);
-	salvage->last_size = size == BPK_UNKNOWN ? salvage->chunk_size : size;
+	salvage->last_size = size;
 }
 
 /* The elements of NaN, without a header those of stored chunks. */
