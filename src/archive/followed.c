@@ -92,6 +92,7 @@ static int add_parts(struct bpk_followed *f, struct bpk_source *source, struct b
 	return 0;
 }
 
+/* Of an archive without offsets no part is known: every difference counts. */
 static int look_for_parts(struct bpk_followed *f, struct bpk_err *err)
 {
 	struct bpk_archive *archive = f->archive;
@@ -102,11 +103,12 @@ static int look_for_parts(struct bpk_followed *f, struct bpk_err *err)
 			       err);
 
 	f->nparts = 0;
-	if (rc == 0)
+	if (rc == 0 && bpk_source_seekable(held))
 		rc = add_parts(f, held, held, err);
 	if (rc != 0)
 		bpk_archive_subject(archive, err);
-	if (rc == 0 && (open_file(f, &file, err) != 0 || add_parts(f, file, held, err) != 0))
+	if (rc == 0 && bpk_source_seekable(held) &&
+	    (open_file(f, &file, err) != 0 || add_parts(f, file, held, err) != 0))
 		rc = bpk_err_subject(err, "%s", f->path);
 	bpk_source_close(file);
 	bpk_source_close(held);

@@ -280,6 +280,12 @@ static uint64_t count_of(const struct bpk_salvage *found)
 	return found->counted && !found->is_least ? found->nchunks : found->likely;
 }
 
+/* True if a copy that has lost its end is of a longer state than an other one, which is certain. */
+static bool claims_more(const struct bpk_salvage *x, const struct bpk_salvage *y)
+{
+	return bpk_merge_is_sure(y) && !y->is_least && x->claimed > y->nchunks;
+}
+
 /* True if the size of the last chunk is known. */
 static bool knows_end(const struct bpk_salvage *found)
 {
@@ -292,7 +298,8 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 {
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
-	if (count_of(x) > 0 && count_of(y) > 0 && count_of(x) != count_of(y))
+	if ((count_of(x) > 0 && count_of(y) > 0 && count_of(x) != count_of(y)) ||
+	    claims_more(x, y) || claims_more(y, x))
 		return bpk_merge_note_states(m, a, b, "their headers show", err);
 	if (!knows_end(x) || !knows_end(y) || x->nchunks != y->nchunks ||
 	    x->last_size == y->last_size)

@@ -374,7 +374,7 @@ static int note_parity(const struct bpk_verify_args *args, const struct bpk_inpu
 	return rc;
 }
 
-/* The archive is as damaged as before: that is graver than a file system that is full, or read-only,
+/* The archive is as damaged as before: that is graver than a file system that is full or read-only,
  * or another writer. */
 static int fail_to_heal(const struct bpk_err *plain, const struct bpk_err *why, struct bpk_err *err)
 {

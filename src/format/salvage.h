@@ -46,6 +46,8 @@ struct bpk_salvage {
 	bool uneven;         /* chunks differ in size, and chunk_size and last_size are not used */
 	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
+	/* The chunks that the header counts of a file that ends within one of them; or 0. */
+	uint64_t claimed;
 	uint64_t likely; /* the chunks that header and gaps count alike, though not certain; or 0 */
 	uint64_t last_size; /* raw bytes of the last one; unknown if that is lost */
 	/* A hash of the digests, or of the metadata, if these are intact: another one is that of

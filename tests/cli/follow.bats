@@ -706,3 +706,11 @@ committed_is() { bpk cat a.blp 2>/dev/null | cmp -s - "$1"; }
     bpk cat f.2.blp | cmp - <(data text 1000 /dev/stdout)
     bpk cat f.blp | cmp - f
 }
+
+@test "a file that differs from an archive without offsets is told so" {
+    data noise 40000 a
+    bpk pack -q -z 4K --no-offsets -o x.blp a
+    cp a b
+    printf XXXX | dd of=b bs=1 seek=9000 conv=notrunc status=none
+    refuses 1 '^bpk: b: differs from x.blp: byte 9000 ' bpk append x.blp --follow b --idle 1
+}

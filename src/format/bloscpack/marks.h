@@ -43,8 +43,9 @@ int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_mark
 			    struct bpk_err *err);
 void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks);
 
-/* Record the last chunk at open, while the source is held, for the test of chunks that are read after
- * another command has made the file longer. Damage is left to the fetch. Fails as a read does. */
+/* Record the last chunk at open, while the source is held, for the test of chunks that are read
+ * after another command has made the file longer. Damage is left to the fetch. Fails as a read
+ * does. */
 int bpk_bloscpack_marks_pin(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
 
 /* Record a fetched parcel, or a chunk whose sizes and digest were read. Any thread. Fails with

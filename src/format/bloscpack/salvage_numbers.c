@@ -489,6 +489,17 @@ static int number_by_header(struct bpk_bloscpack_search *s,
 	return 0;
 }
 
+/* A file that ends within a chunk has lost its end, and its header counts the chunks of before. */
+static uint64_t claim_of(const struct bpk_bloscpack_search *s,
+			 const struct bpk_bloscpack_left *left, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	uint64_t end = last->offset + last->packed_size + bpk_bloscpack_digest_size(s);
+	uint64_t n = left->has_header ? left->header.nchunks : BPK_UNKNOWN;
+
+	return n != BPK_UNKNOWN && n > last->number + 1 && end < s->scan.size ? n : 0;
+}
+
 int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
 			 struct bpk_salvage *salvage, struct bpk_err *err)
 {
@@ -505,6 +516,7 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 		bpk_salvage_number_by_gaps(salvage, left->start, s->scan.size);
 	else if (number_by_header(s, header, left, salvage, err) != 0)
 		return -1;
+	salvage->claimed = claim_of(s, left, salvage);
 	left->is_too_long = known && header == &left->header && is_too_long(header, salvage);
 	bpk_salvage_trust_last(salvage);
 	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long;
