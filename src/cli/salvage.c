@@ -176,7 +176,8 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 			       ? "; zeros stand for them"
 			       : "";
 	if (job->lost > 0)
-		return "; bpk repair --apply --fill zero -o OUT FILE (or skip) writes the others";
+		return "; copies (--merge) or the raw data (--from) restore more, bpk repair "
+		       "--apply --fill zero -o OUT FILE (or skip) writes the others";
 	return job->found.nchunks == 1
 		       ? "; bpk repair --apply -o OUT FILE makes an archive of it"
 		       : "; bpk repair --apply -o OUT FILE makes an archive of them";
@@ -263,6 +264,10 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (find_chunks(job, err) != 0)
 		return -1;
 	bpk_salvage_map(job);
+	if (job->found.unguessed)
+		bpk_note(bpk_input_name(job->in.path),
+			 "no byte is guessed of chunks that are too large for that with %s",
+			 job->found.checksum->name);
 	if (job->lost == job->found.nchunks) {
 		bpk_fail(err, BPK_CORRUPT, "no intact chunk was found in it%s",
 			 !applies || job->merge != NULL  ? ""

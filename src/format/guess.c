@@ -163,8 +163,10 @@ static int guess_other(struct guessing *g)
 	enum { BITS = 8, VALUES = BYTES - 1 };
 	uint64_t once = (uint64_t)g->chunk.size, bits, values;
 
-	if (!bpk_mul_u64(once * BITS, once, &bits) || bits > *g->budget)
+	if (!bpk_mul_u64(once * BITS, once, &bits) || bits > *g->budget) {
+		g->guess->too_large = true;
 		return 0;
+	}
 	if (bpk_mul_u64(once * VALUES, once, &values) && values <= *g->budget) {
 		*g->budget -= values;
 		return test_all(g, false);

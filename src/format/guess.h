@@ -14,6 +14,7 @@ struct bpk_guess {
 	/* Candidates with which the chunk unpacks; one: at and byte, which are those of the chunk
 	 * as it is if its digest is damaged. */
 	unsigned count;
+	bool too_large; /* the chunk is, to try all bits of it */
 };
 
 /*

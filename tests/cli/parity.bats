@@ -1336,3 +1336,22 @@ END
     says '^bpk: other: differs from the intact chunk 0 of good$'
     [ ! -e new.blp ]
 }
+
+@test "verify of a pending change of an archive with parity names the step that keeps that" {
+    need_nth
+    data noise 305000 a
+    data noise 9000 more
+    bpk pack -q -z 20000 --parity 10 -o x.blp a
+    cp -p x.blp good
+    local n
+    for ((n = 2; n < 40; n++)); do
+        rm -f .x.blp.bpkj
+        cp -p good x.blp
+        "$nth" -n $n -a kill "$BPK" append x.blp more 2>"$err" || :
+        bpk verify x.blp 2>"$err" || :
+        ! grep -q 'is pending' "$err" || break
+    done
+    says 'is pending; bpk repair --in-place x.blp settles it and keeps its parity'
+    bpk repair --in-place x.blp
+    quietly bpk verify --parity x.blp
+}

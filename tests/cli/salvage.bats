@@ -70,7 +70,7 @@ rounds() {
         quietly bpk repair t.tar:A.$format
         printf xxxx | dd of=t.tar bs=1 seek=100000 conv=notrunc status=none
         ends 2 bpk repair t.tar:A.$format
-        says '1 of 13 chunks is lost; bpk repair --apply --fill zero -o OUT t.tar:A'
+        says '1 of 13 chunks is lost; copies .* bpk repair --apply --fill zero -o OUT t.tar:A'
         ends 2 bpk repair --apply --fill zero -o new t.tar:A.$format
         quietly bpk verify new
         [ "$(bpk cat new | cmp -l - A | wc -l)" -le 16384 ]
@@ -118,7 +118,7 @@ rounds() {
     bpk pack -q --dtype f8 --shape 100,250 --set unit=m --superchunk-size 64K -z 16000 -o N.blpd A
     rm N.blpd/data/__2__.bin
     ends 2 bpk repair N.blpd
-    says '4 of 13 chunks are lost; bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others; data files'
+    says '4 of 13 chunks are lost; copies .* bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others; data files'
     grep -qx 'N.blpd: raw bytes 64000:128000 are lost' "$out"
     ends 2 bpk repair --apply --fill zero -o new.blpd N.blpd
     bpk verify new.blpd
@@ -419,7 +419,7 @@ END
         "$python" "$tests/lib/damage.py" $name 2 3
         before=$(sha256sum $name)
         ends 2 bpk repair $name
-        says '2 of 13 chunks are lost; bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others$'
+        says '2 of 13 chunks are lost; copies .* bpk repair --apply --fill zero -o OUT .* \(or skip\) writes the others$'
         grep -qx "$name: raw bytes 32768:65536 are lost" "$out"
         ends 2 bpk repair --json $name
         [ "$(json "$out" 'x["status"], x["nchunks"], x["nlost"], x["certain"], x["restored"], x["lost"], [(r["chunk"], r["nchunks"], r["start"], r["end"]) for r in x["good"]]')" = \
@@ -594,7 +594,7 @@ wipe() { # FILE OFFSET COUNT
     { head -c $((at + 900)) g.blp && tail -c +$((at + 990)) g.blp; } >went.blp
     for file in came.blp went.blp; do
         ends 2 bpk repair $file
-        says ': 1 of 8 chunks is lost; bpk repair --apply --fill zero -o OUT .* writes the others$'
+        says ': 1 of 8 chunks is lost; copies .* bpk repair --apply --fill zero -o OUT .* writes the others$'
         grep -qx "$file: raw bytes 28000:50000 are intact" "$out"
         ends 0 bpk repair --apply --from A -f -o new.blp $file
         bpk cat new.blp | cmp - A
@@ -647,7 +647,7 @@ wipe() { # FILE OFFSET COUNT
     for file in a.blp b.blp; do
         ends 2 bpk repair $file
         grep -qx "$file: raw bytes 32768:49152 are lost" "$out"
-        says '1 of 7 chunks is lost; bpk repair --apply --fill zero'
+        says '1 of 7 chunks is lost; copies .* bpk repair --apply --fill zero'
     done
 }
 
@@ -878,4 +878,18 @@ EOF
     { cat n.blp && tail -c 700 b.blp; } >x.blp
     ends 2 bpk repair x.blp
     says '700 bytes from offset [0-9]+ on, after the end of the archive, belong to no archive; bpk repair --apply'
+}
+
+@test "--guess tells that chunks are too large for a cryptographic checksum" {
+    data noise 400000 A
+    for file in x x/data/__1__.bin; do
+        local format=blp
+        [ $file = x ] || format=chunked
+        bpk pack -q -F $format --checksum sha256 -z 128K -o x A
+        printf QQ | dd of=$file bs=1 seek=200000 conv=notrunc status=none
+        ends 2 bpk repair --apply --guess -o new x
+        says 'no byte is guessed of chunks that are too large for that with sha256$'
+        [ ! -e new ]
+        rm -r x
+    done
 }

@@ -168,7 +168,8 @@ static int find_chunks(struct bpk_bloscpack_search *s, struct bpk_salvage *salva
 
 /* Guess at the chunk and its digest that lie between start and end; *is: one byte tells it. */
 static int guess_chunk(struct bpk_bloscpack_search *s, uint64_t start, uint64_t end,
-		       uint64_t *budget, struct bpk_saved *found, bool *is, struct bpk_err *err)
+		       uint64_t *budget, struct bpk_salvage *salvage, struct bpk_saved *found,
+		       bool *is, struct bpk_err *err)
 {
 	unsigned size = bpk_bloscpack_digest_size(s);
 	struct bpk_chunk_header header;
@@ -184,6 +185,7 @@ static int guess_chunk(struct bpk_bloscpack_search *s, uint64_t start, uint64_t 
 	if (bpk_guess_byte(s->scan.ctx, s->checksum, chunk, chunk.data + chunk.size, budget, &guess,
 			   err) != 0)
 		return -1;
+	salvage->unguessed = salvage->unguessed || guess.too_large;
 	if (guess.count != 1)
 		return 0;
 	chunk.data[guess.at] = guess.byte;
@@ -216,7 +218,7 @@ static int guess_gap(struct bpk_bloscpack_search *s, uint64_t start, uint64_t en
 			return -1;
 		if (is && header.packed_size + bpk_bloscpack_digest_size(s) <= end - start)
 			stop = start + header.packed_size + bpk_bloscpack_digest_size(s);
-		if (guess_chunk(s, start, stop, budget, &found, &is, err) != 0 ||
+		if (guess_chunk(s, start, stop, budget, all, &found, &is, err) != 0 ||
 		    (is && bpk_salvage_add(all, &found, err) != 0))
 			return -1;
 		for (; n > 0 && places->offset < stop; places++, n--)
@@ -276,6 +278,7 @@ static int guess_chunks(struct bpk_bloscpack_search *s, struct bpk_salvage *salv
 		places = i + 1;
 	}
 	free(salvage->all);
+	salvage->unguessed = all.unguessed;
 	salvage->all = all.all;
 	salvage->count = all.count;
 	salvage->room = all.room;

@@ -115,6 +115,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	rc = bpk_bloscpack_salvage_source(source, &found, s->err);
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
+	s->salvage->unguessed = s->salvage->unguessed || found.unguessed;
 	if (rc == 0 && !found.counted && found.count > 0) {
 		fit_numbers(s, first, most, &found);
 		s->unsure = s->unsure || !found.counted;
