@@ -30,7 +30,7 @@ static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file
 }
 
 /* Two copies have a chunk at one place. Of chunks that differ and have no digests that of most
- * copies is taken; a copy that is not sure gives way. */
+ * copies is taken; a copy that is not sure, or that digests do not prove, gives way. */
 static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *old,
 		  const struct bpk_merge_run *run, struct bpk_err *err)
 {
@@ -47,6 +47,11 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 		if (better)
 			*old = *run;
 		old->disputed = true;
+		return 0;
+	}
+	if (m->found[old->copy].proven != m->found[run->copy].proven) {
+		if (m->found[run->copy].proven)
+			*old = *run;
 		return 0;
 	}
 	if (file->trust[old->copy] != file->trust[run->copy])
