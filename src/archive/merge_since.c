@@ -280,7 +280,7 @@ static uint64_t count_of(const struct bpk_salvage *found)
 	return found->counted && !found->is_least ? found->nchunks : found->likely;
 }
 
-/* True if a copy that has lost its end is of a longer state than an other one, which is certain. */
+/* True if a copy that has lost its end is of a longer state than another one, which is certain. */
 static bool claims_more(const struct bpk_salvage *x, const struct bpk_salvage *y)
 {
 	return bpk_merge_is_sure(y) && !y->is_least && x->claimed > y->nchunks;

@@ -406,13 +406,15 @@ static bool is_refuted(const struct bpk_salvage_job *job, const struct bpk_salva
 	return rc != 0;
 }
 
-/* A whole archive is compared with the raw data: chunks may be swapped, or their digests renewed.
- * Fails if they differ. */
+/* A whole archive is compared with the raw data, if the numbers of its chunks are certain: chunks
+ * may be swapped, or their digests renewed. Fails if they differ. */
 static int compare_whole(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	return find_chunks(job, err) != 0 || bpk_salvage_check_raw(job, err) != 0
-		       ? -1
-		       : bpk_salvage_agree(job, err);
+	if (find_chunks(job, err) != 0)
+		return -1;
+	if (!job->found.counted)
+		return 0;
+	return bpk_salvage_check_raw(job, err) != 0 ? -1 : bpk_salvage_agree(job, err);
 }
 
 /* Nothing is written of a whole archive. */
@@ -420,7 +422,8 @@ static void tell_whole(struct bpk_salvage_job *job, const char *path)
 {
 	struct bpk_err err = { 0 };
 
-	if (job->from != NULL && !has_rest(&job->in) && compare_whole(job, &err) != 0)
+	if (job->from != NULL && !has_rest(&job->in) && job->in.info->members <= 1 &&
+	    compare_whole(job, &err) != 0)
 		bpk_report(NULL, &err);
 	else
 		bpk_heal_tell_whole(job->shared, path);

@@ -405,6 +405,8 @@ int bpk_salvage_agree(struct bpk_salvage_job *job, struct bpk_err *err)
 	for (size_t i = 0; rc == 0 && i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 
+		if (!saved->intact)
+			continue;
 		if (bpk_salvage_fetch(&job->in.place, found, saved, &job->parcel.packed, err) != 0)
 			rc = bpk_input_subject(&job->in, err);
 		else
