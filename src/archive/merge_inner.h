@@ -165,7 +165,6 @@ void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 struct bpk_merge_own {
 	bool intact;
 	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
-	uint64_t members;  /* archives in the file; 0 or BPK_UNKNOWN: that is not known */
 };
 
 /* Fails if a copy whose numbers are not certain shows no sign of being one of the same archive as

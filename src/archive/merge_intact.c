@@ -47,7 +47,6 @@ struct tested {
 	const struct bpk_merge *merge;
 	size_t copy;
 	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
-	uint64_t members;  /* archives in the file; 0 or BPK_UNKNOWN: that is not known */
 	bool is_bare;      /* no digest tells whether its chunks are intact */
 };
 
@@ -73,7 +72,6 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
 	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
 		parcel.number++;
-	t->members = ops->info(reader)->members; /* of some only the end tells */
 	bpk_buf_clear(&parcel.packed);
 	bpk_buf_clear(&parcel.raw);
 	return rc < 0 ? -1 : 0;
@@ -94,7 +92,6 @@ static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *st
 	if (passed && m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
 		return -1;
 	state->raw_size = tested.raw_size;
-	state->members = tested.members;
 	state->intact = passed && verdict != BPK_MERGE_REFUTED &&
 			(!tested.is_bare || verdict == BPK_MERGE_PROVEN);
 	return 0;

@@ -366,32 +366,12 @@ static int compare_all(struct kinship *k, struct bpk_err *err)
 	return 0;
 }
 
-static bool knows_members(const struct bpk_merge_own *state)
-{
-	return state->members > 0 && state->members != BPK_UNKNOWN;
-}
-
-/* A file of several archives is no copy of one of them. */
-static int compare_members(const struct bpk_merge *m, const struct bpk_merge_own *states,
-			   struct bpk_err *err)
-{
-	for (size_t b = 1; b < m->ncopies; b++)
-		for (size_t a = 0; a < b; a++)
-			if (knows_members(&states[a]) && knows_members(&states[b]) &&
-			    states[a].members != states[b].members)
-				return bpk_merge_fail_other(m, a, b, "archives", states[a].members,
-							    states[b].members, err);
-	return 0;
-}
-
 int bpk_merge_check_kin(struct bpk_merge *m, const struct bpk_merge_own *states,
 			struct bpk_err *err)
 {
 	struct kinship k = { .merge = m };
-	int rc = compare_members(m, states, err);
+	int rc = bpk_merge_list_prints(m, err);
 
-	if (rc == 0)
-		rc = bpk_merge_list_prints(m, err);
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		rc = list_copy(&k, c, &states[c], err);
 	if (rc == 0)

@@ -1,6 +1,6 @@
 load lib
 
-# Goal: the claims of a file of 4 KiB cost at most two seconds of processor time, on a slow machine, and 64 MiB, or are refused
+# Goal: the claims of a file of 4 KiB cost at most a second of processor time and 64 MiB, or are refused
 # with status 1. BPK_BOMBS=200 makes as many of each kind and runs every command on each.
 bombs() {
     need_plain_build

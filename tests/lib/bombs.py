@@ -6,7 +6,7 @@
     bombs.py run BPK PEAK KIND COUNT SEED FOLDER [all]
                                           makes them and runs two of the commands on
                                           each, or all; prints those that took more than
-                                          64 MiB or two seconds of processor time, or ended
+                                          64 MiB or a second of processor time, or ended
                                           with a status that bpk does not have; the last
                                           line is "N of N"
     bombs.py first BPK PEAK FOLDER        the same of the files that were found first
@@ -718,7 +718,7 @@ def make_all(kind, count, seed, folder):
 
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+    resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
