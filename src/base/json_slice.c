@@ -32,6 +32,10 @@ static size_t skip_value(struct bpk_view text, size_t at)
 	while (at < text.size) {
 		uint8_t byte = text.data[at];
 
+		if ((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9')) {
+			at++; /* most bytes of numbers and words */
+			continue;
+		}
 		if (depth == 0 && (byte == ',' || byte == '}' || byte == ']'))
 			break;
 		depth += byte == '{' || byte == '[';
