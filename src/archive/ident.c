@@ -294,12 +294,13 @@ int bpk_ident_find(const struct bpk_info *info, uint64_t raw_size, struct bpk_id
 		   enum bpk_ident_state *state, struct bpk_err *err)
 {
 	struct bpk_view text = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
+	struct bpk_view value = bpk_json_member(text, BPK_IDENT_NAME);
 	bool good;
 
 	*state = BPK_IDENT_NONE;
-	if (!bpk_ident_is_named(text))
+	if (value.size == 0)
 		return 0;
-	if (bpk_ident_take(bpk_json_member(text, BPK_IDENT_NAME), identity, &good, err) != 0)
+	if (bpk_ident_take(value, identity, &good, err) != 0)
 		return -1;
 	*state = !good                                                   ? BPK_IDENT_STRANGE
 		 : raw_size != BPK_UNKNOWN && raw_size != identity->size ? BPK_IDENT_STALE

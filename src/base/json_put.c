@@ -25,21 +25,30 @@ static int needs_escape(struct bpk_view text)
 	return -1;
 }
 
+/* How many bytes at the start of text stand for themselves; C2 begins U+0080..U+009F and others. */
+static size_t plain_size(struct bpk_view text)
+{
+	static const bool marks[256] = {
+		['"'] = true, ['\\'] = true, [0x7f] = true, [0xc2] = true
+	};
+	size_t size = 0;
+
+	while (size < text.size && text.data[size] >= 0x20 && !marks[text.data[size]])
+		size++;
+	return size;
+}
+
 static uint8_t *put_escape(uint8_t *p, int code)
 {
-	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	static const uint8_t letters[256] = {
+		['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+		['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
+	};
 	static const char digits[] = "0123456789abcdef";
-	const char *found = NULL;
 
 	*p++ = '\\';
-	if (code == '"') { /* most of them */
-		*p++ = '"';
-		return p;
-	}
-	if (code != 0)
-		found = strchr(named, code);
-	if (found != NULL) {
-		*p++ = (uint8_t)letters[found - named];
+	if (letters[code] != 0) {
+		*p++ = letters[code];
 		return p;
 	}
 	memcpy(p, "u00", 3);
@@ -65,8 +74,15 @@ int bpk_json_put_piece(struct bpk_buf *out, struct bpk_view *text, struct bpk_er
 		return -1;
 	p = out->data + out->size;
 	for (size_t i = 0; i < size; i++) {
-		int code = needs_escape(bpk_view(at + i, size - i));
+		size_t plain = plain_size(bpk_view(at + i, size - i));
+		int code;
 
+		memcpy(p, at + i, plain);
+		p += plain;
+		i += plain;
+		if (i == size)
+			break;
+		code = needs_escape(bpk_view(at + i, size - i));
 		if (code < 0)
 			*p++ = at[i];
 		else

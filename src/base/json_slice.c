@@ -24,6 +24,30 @@ static size_t skip_string(struct bpk_view text, size_t at)
 	return at < text.size ? at + 1 : text.size;
 }
 
+/* True for the bytes that matter inside of brackets: '[' and '{', ']' and '}' differ by 0x20. */
+static bool is_mark(uint8_t byte)
+{
+	return byte == '"' || (byte | 0x20) == '{' || (byte | 0x20) == '}';
+}
+
+/* The next mark; compilers make one test of STEP bytes. */
+static size_t skip_plain(struct bpk_view text, size_t at)
+{
+	enum { STEP = 16 };
+
+	for (; text.size - at >= STEP; at += STEP) {
+		uint8_t marks = 0;
+
+		for (size_t i = 0; i < STEP; i++)
+			marks |= is_mark(text.data[at + i]);
+		if (marks != 0)
+			break;
+	}
+	while (at < text.size && !is_mark(text.data[at]))
+		at++;
+	return at;
+}
+
 /* The end of a value, without trailing space. */
 static size_t skip_value(struct bpk_view text, size_t at)
 {
@@ -32,8 +56,8 @@ static size_t skip_value(struct bpk_view text, size_t at)
 	while (at < text.size) {
 		uint8_t byte = text.data[at];
 
-		if ((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9')) {
-			at++; /* most bytes of numbers and words */
+		if (depth > 0 && !is_mark(byte)) {
+			at = skip_plain(text, at);
 			continue;
 		}
 		if (depth == 0 && (byte == ',' || byte == '}' || byte == ']'))

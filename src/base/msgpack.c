@@ -223,9 +223,17 @@ struct printer {
 
 static int print_value(struct printer *p);
 
-static int put(struct printer *p, const char *text)
+/* Inline, so that a copy of constant size needs no call: small files hold millions of words. */
+static inline int put(struct printer *p, const char *text)
 {
-	return bpk_buf_append(p->out, bpk_view(text, strlen(text)), p->err);
+	struct bpk_buf *out = p->out;
+	size_t size = strlen(text);
+
+	if (size > out->capacity - out->size)
+		return bpk_buf_append(out, bpk_view(text, size), p->err);
+	memcpy(out->data + out->size, text, size);
+	out->size += size;
+	return 0;
 }
 
 /* Pass on the text in out, once it has least bytes. */

@@ -83,7 +83,8 @@ size_t bpk_utf8_size(struct bpk_view text)
 bool bpk_utf8_valid(struct bpk_view bytes)
 {
 	while (bytes.size > 0) {
-		size_t size = bpk_utf8_size(bytes);
+		uint8_t lead = bytes.data[0];
+		size_t size = lead > 0 && lead < 0x80 ? 1 : bpk_utf8_size(bytes);
 
 		if (size == 0)
 			return false;

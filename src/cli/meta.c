@@ -48,17 +48,21 @@ static int fail_no_key(const char *key, struct bpk_err *err)
 /* JSON text, with escapes for the controls that terminals obey, but for white space. */
 static void print_json(struct bpk_view text)
 {
+	size_t shown = 0; /* bytes printed, or left out for their escape */
+
 	for (size_t i = 0; i < text.size; i++) {
 		uint8_t byte = text.data[i], next = i + 1 < text.size ? text.data[i + 1] : 0xff;
+		bool wide = byte == 0xc2 && next < 0xa0;
 
-		if (byte == 0xc2 && next < 0xa0)
-			byte = text.data[++i];
-		else if ((byte >= 0x20 && byte != 0x7f) || strchr("\t\n\r", byte) != NULL) {
-			putchar(byte);
+		if (!wide && ((byte >= 0x20 && byte != 0x7f) || strchr("\t\n\r", byte) != NULL))
 			continue;
-		}
-		printf("\\u%04x", (unsigned)byte);
+		fwrite(text.data + shown, 1, i - shown, stdout);
+		i += wide;
+		printf("\\u%04x", (unsigned)text.data[i]);
+		shown = i + 1;
 	}
+	if (shown < text.size)
+		fwrite(text.data + shown, 1, text.size - shown, stdout);
 }
 
 /* A text may end its line itself, as files that were imported do. */
