@@ -509,6 +509,25 @@ widen() {
     cmp A.blp new.blp
 }
 
+@test "a raw size that is damaged in the header of a frame without checksums costs no chunk" {
+    local suffix at bit file
+    data field-f64 200000 A
+    for suffix in b2frame b2s; do
+        bpk pack -q -z 16K --checksum none -o "A.$suffix" A
+        for at in 32.0 33.5 35.0 35.3 36.0 36.6 37.7; do # the count of chunks, and the last one's size
+            rm -rf new.* bad.*
+            cp -r "A.$suffix" "bad.$suffix"
+            file=bad.$suffix bit=${at#*.} at=${at%.*}
+            [ ! -d "$file" ] || file+=/chunks.b2frame
+            printf "\\x$(printf %x $(($(od -An -tu1 -j "$at" -N 1 "$file") ^ 1 << bit)))" |
+                dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+            ends 2 bpk repair --apply -o "new.$suffix" "bad.$suffix"
+            says 'all 13 chunks that were found are intact'
+            bpk cat "new.$suffix" | cmp - A
+        done
+    done
+}
+
 @test "a contiguous frame that has lost the end of an append is not passed for the state before" {
     data noise 62000 A
     data noise 29000 B

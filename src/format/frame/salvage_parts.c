@@ -23,6 +23,17 @@ enum {
 
 /* ---- A frame that can be loaded ---- */
 
+/* Chunks of another number: the header is damaged, or a part is that of another state. */
+static void compare_counts(struct bpk_frame_left *left)
+{
+	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
+
+	if (left->digests.checksum != NULL)
+		left->nchunks = left->digests.nchunks;
+	left->is_old = left->has_fields && left->nchunks > 0 && left->nchunks != n &&
+		       left->header.chunk_size > 0;
+}
+
 static int copy_entries(const struct bpk_frame_state *state, struct bpk_frame_left *left,
 			uint64_t size, struct bpk_err *err)
 {
@@ -91,6 +102,7 @@ static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left
 			(struct bpk_frame_run){ state->trailer_offset,
 						state->trailer_offset + state->trailer_size };
 	left->bad_layers = has_trailer && state->damage.kind != BPK_OK;
+	compare_counts(left);
 	return 0;
 }
 
@@ -240,17 +252,6 @@ static void drop_old_trailer(struct bpk_frame_left *left, const struct bpk_salva
 	bpk_frame_layers_clear(&left->layers);
 	bpk_frame_digests_clear(&left->digests);
 	bpk_frame_digests_clear(&left->hints);
-}
-
-/* Chunks of another number: a part is that of another state. */
-static void compare_counts(struct bpk_frame_left *left)
-{
-	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
-
-	if (left->digests.checksum != NULL)
-		left->nchunks = left->digests.nchunks;
-	left->is_old = left->has_fields && left->nchunks > 0 && left->nchunks != n &&
-		       left->header.chunk_size > 0;
 }
 
 /* Leave a header out that no digest proves if no chunk has its size: it is damaged. */
@@ -477,7 +478,9 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 		    err) != 0)
 		return -1;
 	if (left->is_old &&
-	    bpk_salvage_doubt(salvage, "header and index are of different states of the frame",
+	    bpk_salvage_doubt(salvage,
+			      "the header counts other chunks than the index, as it is "
+			      "damaged or of another state of the frame",
 			      err) != 0)
 		return -1;
 	if (left->is_cut &&

@@ -208,12 +208,19 @@ void bpk_frame_table_clear(struct bpk_frame_table *table)
 	*table = (struct bpk_frame_table){ 0 };
 }
 
+/* The last chunk tells its size, whatever a damaged header counts. */
+static bool fits_number(const struct bpk_frame_left *left, uint64_t number, uint32_t raw_size)
+{
+	uint64_t size = bpk_frame_left_size(left, number);
+
+	return size == BPK_UNKNOWN || raw_size == size ||
+	       (number + 1 == left->nchunks && raw_size <= (uint64_t)left->header.chunk_size);
+}
+
 bool bpk_frame_table_set(struct bpk_frame_table *table, uint64_t number,
 			 const struct bpk_saved *saved)
 {
-	uint64_t size = bpk_frame_left_size(table->left, number);
-
-	if (size != BPK_UNKNOWN && saved->raw_size != size)
+	if (!fits_number(table->left, number, saved->raw_size))
 		return false;
 	table->all[number] = *saved;
 	return true;
