@@ -149,17 +149,50 @@ static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 	return 0;
 }
 
-/* A healing that was interrupted is undone with the file's time, by which its parity is still that
- * of the file: an ordinary end of its journal would make the damage a change. */
-static void settle_healing(const struct bpk_args *args, const char *path)
+/* True if the file at path, which has parity, was left by an interrupted change, or may be. */
+static bool is_left(const char *path, bool *pending)
 {
 	struct bpk_place place = { 0 };
+	bool is_file = bpk_place_open(path, bpk_format_owns, &place, NULL) == 0;
+
+	*pending = is_file && bpk_place_pending(&place);
+	is_file = is_file && !place.is_directory;
+	bpk_place_close(&place);
+	return is_file && (*pending || bpk_heal_may_be_earlier(path));
+}
+
+static int change_nothing(struct bpk_edited *edited, const char *path, struct bpk_err *err)
+{
+	struct bpk_archive_options options = options_of(edited);
+	struct bpk_archive *archive = &edited->archive;
+	int rc;
+
+	options.editor.edit.copy = false;
+	rc = bpk_archive_open(archive, &options, path, err);
+	if (rc == 0)
+		rc = bpk_archive_commit(archive, err);
+	bpk_archive_close(archive);
+	return rc;
+}
+
+/*
+ * An interrupted change of an archive with parity is settled first: the file gets its time back, by
+ * which its parity is still that of the file. An ordinary end of the journal of a healing would
+ * make the damage a change.
+ */
+static int settle(struct bpk_edited *edited, const char *path, struct bpk_err *err)
+{
+	bool left, pending;
 
 	if (bpk_program->team != NULL || bpk_path_is_url(path) || !bpk_side_has(path))
-		return;
-	if (bpk_place_open(path, bpk_format_owns, &place, NULL) == 0 && bpk_place_pending(&place))
-		(void)bpk_heal_settle(&args->shared, path);
-	bpk_place_close(&place);
+		return 0;
+	left = is_left(path, &pending);
+	if ((pending && bpk_heal_settle(&edited->args->shared, path)) || !left)
+		return 0;
+	if (change_nothing(edited, path, err) != 0)
+		return -1;
+	bpk_heal_keep_time(path);
+	return 0;
 }
 
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
@@ -173,7 +206,8 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	options.editor.edit.writes = bpk_renewal_note;
 	options.editor.edit.writes_arg = &edited->renewal;
 	bpk_signals_start();
-	settle_healing(args, path);
+	if (settle(edited, path, err) != 0)
+		return -1;
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;
 	if (bpk_renewal_begin(&edited->renewal, path, only_adds, err) != 0 ||

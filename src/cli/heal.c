@@ -144,6 +144,27 @@ bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
 	return settled;
 }
 
+/* Open the parity file of a file that is of another time; true: it is open, and has the size of now,
+ * or a smaller one. */
+static bool open_earlier(struct bpk_side *side, const char *path)
+{
+	struct stat now;
+	bool there;
+
+	return bpk_side_open(side, path, &there, NULL) == 0 && there &&
+	       bpk_parity_files(side->parity) == NULL && !bpk_side_is_as_then(side, path) &&
+	       stat(path, &now) == 0 && (uint64_t)now.st_size >= bpk_parity_size(side->parity);
+}
+
+bool bpk_heal_may_be_earlier(const char *path)
+{
+	struct bpk_side side;
+	bool earlier = open_earlier(&side, path);
+
+	bpk_side_clear(&side);
+	return earlier;
+}
+
 /* Under the lock: no other command writes between the comparison and the new time. */
 static void keep_time(struct bpk_side *side, const char *path)
 {
@@ -153,8 +174,9 @@ static void keep_time(struct bpk_side *side, const char *path)
 	struct bpk_edit *edit = NULL;
 
 	if (bpk_edit_open(path, &options, &edit, NULL) == 0 &&
+	    bpk_source_size(bpk_edit_source(edit)) == bpk_parity_size(side->parity) &&
 	    bpk_side_compare_source(side, bpk_edit_source(edit), NULL) == 0 &&
-	    !bpk_side_has_damage(side) && side->scan.size == bpk_parity_size(side->parity))
+	    !bpk_side_has_damage(side))
 		(void)utimensat(AT_FDCWD, path, times, 0);
 	bpk_edit_close(edit);
 }
@@ -162,10 +184,8 @@ static void keep_time(struct bpk_side *side, const char *path)
 void bpk_heal_keep_time(const char *path)
 {
 	struct bpk_side side;
-	bool there;
 
-	if (bpk_side_open(&side, path, &there, NULL) == 0 && there &&
-	    bpk_parity_files(side.parity) == NULL && !bpk_side_is_as_then(&side, path))
+	if (open_earlier(&side, path))
 		keep_time(&side, path);
 	bpk_side_clear(&side);
 }

@@ -54,6 +54,10 @@ int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct 
  * was none, or that failed, and another change may be pending. */
 bool bpk_heal_settle(const struct bpk_shared *shared, const char *path);
 
+/* True if the parity file of the file at path is of another time, and not of a larger file: it is
+ * stale, or an interrupted change has left something. False for a directory. */
+bool bpk_heal_may_be_earlier(const char *path);
+
 /* A change of the file at path was undone: if it has the content of its parity file, it gets that
  * time again, as damage that comes later needs it. Of a directory nothing is done. */
 void bpk_heal_keep_time(const char *path);

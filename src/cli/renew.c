@@ -182,6 +182,15 @@ static int follow(const struct bpk_renewal *renewal, const struct bpk_parity_fil
 	return rc;
 }
 
+/* True if parity with this list is that of the directory as it was before the change, but for files
+ * that an interrupted change has added. */
+static bool covers(const struct bpk_parity_files *list, const struct bpk_parity_files *before)
+{
+	struct bpk_parity_drift drift = bpk_parity_files_drift(list, before);
+
+	return drift.missing + drift.resized + drift.newer == 0;
+}
+
 /* True if no file was written: a folder that cannot be written to is not locked for that. */
 static bool is_as_before(const struct bpk_renewal *renewal)
 {
@@ -216,7 +225,7 @@ static int renew_directory(const struct bpk_renewal *renewal, const struct bpk_s
 		bpk_err_subject(err, "%s", renewal->path);
 	else if (bpk_parity_files_same(&renewal->files, &now))
 		rc = 0; /* nothing was written */
-	else if (!bpk_parity_files_same(bpk_parity_files(side->parity), &renewal->files))
+	else if (!covers(bpk_parity_files(side->parity), &renewal->files))
 		rc = note_other_state(renewal);
 	else
 		rc = follow(renewal, &now, &options, side, err);

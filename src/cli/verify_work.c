@@ -47,17 +47,10 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 	char word[BPK_WORD_TEXT];
 
 	bpk_shell_word(in->path, word);
-	if (bpk_side_may_be(in->path))
-		bpk_fail(
-			err, BPK_REPAIRABLE,
-			"a change was interrupted and is pending; bpk repair --in-place %s settles "
-			"it and keeps its parity, which the next change would leave stale",
-			word);
-	else
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "a change was interrupted and is pending; bpk repair --in-place %s, or "
-			 "the next append, write, truncate or meta, settles it",
-			 word);
+	bpk_fail(err, BPK_REPAIRABLE,
+		 "a change was interrupted and is pending; bpk repair --in-place %s, or the next "
+		 "append, write, truncate or meta, settles it",
+		 word);
 	return bpk_input_subject(in, err);
 }
 
