@@ -376,6 +376,8 @@ static int write_content(const struct bpk_cat_args *args, struct bpk_transfer *t
 	else
 		rc = write_only(&naming, err);
 	rc = bpk_content_unchanged(&content, rc, err);
+	if (rc == 0)
+		bpk_content_note_damage(&content);
 	bpk_content_close(&content);
 	return rc == 0 ? bpk_input_account_part(transfer->in, &args->shared, err) : rc;
 }

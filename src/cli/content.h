@@ -11,6 +11,9 @@
 int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared,
 		     struct bpk_content *content, struct bpk_err *err);
 
+/* Tell of damage in a simulation file, behind the arrays that were read: perhaps it still grows. */
+void bpk_content_note_damage(const struct bpk_content *content);
+
 /* Fails with BPK_USAGE if frames are given without a name, or either beside another part of the
  * data (other: its option, "--bytes"; NULL: no option). */
 int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err);

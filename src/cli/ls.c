@@ -117,15 +117,10 @@ static int print_input(struct listing *listing, const struct bpk_content *conten
 	return rc;
 }
 
-/* Damage in a simulation file, behind the arrays that it lists: perhaps it still grows; and members
- * that are not listed. */
+/* Members that are not listed count as well. */
 static void note_missing(const struct bpk_content *content)
 {
-	const char *damage =
-		content->layout != NULL ? bpk_layout_info(content->layout)->damage : NULL;
-
-	if (damage != NULL)
-		bpk_note(bpk_input_name(content->in->path), "%s", damage);
+	bpk_content_note_damage(content);
 	if (content->layout != NULL && bpk_layout_info(content->layout)->left_out != NULL)
 		bpk_note(bpk_input_name(content->in->path), "%s",
 			 bpk_layout_info(content->layout)->left_out);

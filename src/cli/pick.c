@@ -4,6 +4,7 @@
 
 #include "cli/content.h"
 #include "cli/nearest.h"
+#include "cli/report.h"
 
 int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared,
 		     struct bpk_content *content, struct bpk_err *err)
@@ -14,6 +15,15 @@ int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared
 	};
 
 	return bpk_content_open(in, &options, content, err);
+}
+
+void bpk_content_note_damage(const struct bpk_content *content)
+{
+	const char *damage =
+		content->layout != NULL ? bpk_layout_info(content->layout)->damage : NULL;
+
+	if (damage != NULL)
+		bpk_note(bpk_input_name(content->in->path), "%s", damage);
 }
 
 /* Empty frames cost nothing in the file: no more than this many are looked through. */

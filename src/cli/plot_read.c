@@ -415,6 +415,8 @@ int bpk_plot_read(const struct bpk_plot_args *args, struct bpk_input *in, bpk_pl
 
 	if (rc == 0) {
 		rc = bpk_content_unchanged(&r.content, read_content(&r, room, err), err);
+		if (rc == 0)
+			bpk_content_note_damage(&r.content);
 		bpk_content_close(&r.content);
 	}
 	bpk_buf_clear(&r.dtype);

@@ -99,7 +99,27 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 
 /* ---- signing ---- */
 
-/* Fail unless the file that is replaced is a signature of the same key. */
+/* A signature of a state that the archive does not follow is evidence: it was put back, or replaced.
+ */
+static int compare_states(const struct bpk_seal_info *old, const struct bpk_seal_info *new,
+			  struct bpk_err *err)
+{
+	if (old->generation > new->generation)
+		return bpk_fail(err, BPK_FAILED,
+				"exists, and signs generation %" PRIu64
+				", the archive is an older one, at generation %" PRIu64
+				"; --force replaces it",
+				old->generation, new->generation);
+	if (old->generation == new->generation &&
+	    memcmp(old->root, new->root, sizeof new->root) != 0)
+		return bpk_fail(err, BPK_FAILED,
+				"exists, and signs another archive of generation %" PRIu64
+				"; --force replaces it",
+				old->generation);
+	return 0;
+}
+
+/* Fail unless the file that is replaced is a signature of the same key, and of an earlier state. */
 static int compare_old(const struct bpk_signature *old, const struct bpk_signature *new,
 		       struct bpk_err *err)
 {
@@ -112,6 +132,8 @@ static int compare_old(const struct bpk_signature *old, const struct bpk_signatu
 	else if (rc == 0 && strcmp((const char *)a.data, (const char *)b.data) != 0)
 		rc = bpk_fail(err, BPK_FAILED, "exists, signed with %s; --force replaces it",
 			      (const char *)a.data);
+	if (rc == 0)
+		rc = compare_states(&old->seal, &new->seal, err);
 	bpk_buf_clear(&a);
 	bpk_buf_clear(&b);
 	return rc;
@@ -225,7 +247,8 @@ static int judge(const struct seal_args *args, const struct bpk_signature *signa
 	else if (signed_seal->generation > seal->generation)
 		bpk_fail(err, BPK_CORRUPT,
 			 "the archive is at generation %" PRIu64
-			 ", an older one than the signature's, %" PRIu64,
+			 ", an older one than the signature's, %" PRIu64
+			 ": look for the newer archive, in a backup",
 			 seal->generation, signed_seal->generation);
 	else if (memcmp(signed_seal->root, seal->root, sizeof seal->root) != 0)
 		bpk_fail(err, BPK_CORRUPT, "the seal's root is not the one that was signed");

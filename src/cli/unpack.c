@@ -256,6 +256,8 @@ static int save(const struct unpack_args *args, struct bpk_transfer *transfer, u
 	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, transfer,
 			      count, err);
 	rc = bpk_content_unchanged(&content, rc, err);
+	if (rc == 0)
+		bpk_content_note_damage(&content);
 	bpk_content_close(&content);
 	return rc;
 }

@@ -128,7 +128,7 @@ static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 		return bpk_fail(err, BPK_CORRUPT, "%s", gsd->damage.text);
 	return bpk_fail(err, BPK_CORRUPT,
 			"frame %" PRIu64 " is torn: %s; bpk truncate --frames %" PRIu64
-			" FILE cuts it off",
+			" FILE cuts off that frame and all behind it",
 			sound, gsd->damage.text, sound);
 }
 

@@ -60,6 +60,26 @@ root $(root s.x)" ]
     ! ls -A s.x | grep sig
 }
 
+@test "a signature of a later state, or of another archive, is replaced by force alone" {
+    make_keys
+    bpk pack -q -F blp --seal -t 1 -o s.x in
+    cp s.x first
+    head -c 3000 in | bpk append -q s.x -
+    bpk seal --sign one s.x
+    cp s.x second
+    cp first s.x
+    refuses 1 's.x.sig: exists, and signs generation 2, the archive is an older one, at generation 1; --force replaces it$' \
+        bpk seal --sign one s.x
+    refuses 2 'older one than the signature.s, 2: look for the newer archive, in a backup$' bpk seal --check signers s.x
+    head -c 4000 in | bpk append -q s.x -
+    refuses 1 's.x.sig: exists, and signs another archive of generation 2; --force' bpk seal --sign one s.x
+    cp second s.x
+    quietly bpk seal --check signers s.x
+    quietly bpk seal --sign one s.x
+    head -c 4000 in | bpk append -q s.x -
+    quietly bpk seal --sign one s.x
+}
+
 @test "a signer, a key or an archive that is not the right one" {
     make_keys
     make_signed
