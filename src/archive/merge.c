@@ -129,7 +129,7 @@ static int list_known(struct bpk_merge *m, struct bpk_err *err)
 static int merge(struct bpk_merge *m, struct bpk_err *err)
 {
 	for (size_t c = 0; c < m->ncopies; c++)
-		if (search(m, c, err) != 0 || bpk_merge_test_seal(m, c, err) != 0)
+		if (search(m, c, err) != 0 || bpk_merge_test_order(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
 	    bpk_merge_find_states(m, err) != 0 || bpk_merge_keep_intact(m, err) != 0 ||

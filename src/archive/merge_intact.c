@@ -23,23 +23,38 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
 	return *passed ? 0 : bpk_err_pass(&why, err);
 }
 
-int bpk_merge_test_seal(struct bpk_merge *m, size_t copy, struct bpk_err *err)
+/* *refuted: the seal proves other chunks. */
+static int test_seal(struct bpk_merge *m, size_t copy, bool *refuted, struct bpk_err *err)
 {
 	const struct bpk_read_options options = { .as_stored = true };
 	const struct bpk_reader_ops *ops = m->format->reader;
-	struct bpk_salvage *found = &m->found[copy];
 	struct bpk_place place = m->copies[copy].place;
 	struct bpk_err why = { 0 };
 	void *reader = NULL;
 
-	if (!found->sealed || bpk_salvage_intact(found) < found->nchunks)
-		return 0;
+	*refuted = false;
 	if (ops->open(&place, &options, &reader, &why) == 0) {
 		if (ops->info(reader)->seal.sealed && ops->prove(reader, 0, BPK_UNKNOWN, &why) != 0)
-			found->disordered = why.kind == BPK_CORRUPT;
+			*refuted = why.kind == BPK_CORRUPT;
 		ops->close(reader);
 	}
 	return bpk_err_pass(&why, err) == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
+}
+
+int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err)
+{
+	struct bpk_salvage *found = &m->found[copy];
+	enum bpk_merge_ident verdict = BPK_MERGE_NOT_RECORDED;
+	bool refuted = false;
+
+	if (bpk_salvage_intact(found) < found->nchunks || found->count == 0)
+		return 0;
+	if (found->sealed && test_seal(m, copy, &refuted, err) != 0)
+		return -1;
+	if (!refuted && m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
+		return -1;
+	found->disordered = found->disordered || refuted || verdict == BPK_MERGE_REFUTED;
+	return 0;
 }
 
 /* A copy that is tested. */

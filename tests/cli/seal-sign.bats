@@ -62,6 +62,7 @@ root $(root s.x)" ]
 
 @test "a signature of a later state, or of another archive, is replaced by force alone" {
     make_keys
+    data noise 80000 in
     bpk pack -q -F blp --seal -t 1 -o s.x in
     cp s.x first
     head -c 3000 in | bpk append -q s.x -
