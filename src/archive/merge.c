@@ -132,9 +132,9 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 		if (search(m, c, err) != 0 || bpk_merge_test_order(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
-	    bpk_merge_find_states(m, err) != 0 || bpk_merge_keep_intact(m, err) != 0 ||
-	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
-	    bpk_merge_choose(m, err) != 0)
+	    bpk_merge_compare_order(m, err) != 0 || bpk_merge_find_states(m, err) != 0 ||
+	    bpk_merge_keep_intact(m, err) != 0 || bpk_merge_judge(m, err) != 0 ||
+	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
 		return -1;
 	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0)
 		return -1;
@@ -198,6 +198,7 @@ void bpk_merge_close(struct bpk_merge *m)
 	free(m->names);
 	free(m->known);
 	bpk_buf_clear(&m->doubt);
+	bpk_buf_clear(&m->disorder);
 	bpk_buf_clear(&m->since);
 	free(m);
 }
@@ -240,6 +241,11 @@ uint64_t bpk_merge_bare(const struct bpk_merge *m)
 const char *bpk_merge_doubt(const struct bpk_merge *m)
 {
 	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
+}
+
+const char *bpk_merge_disorder(const struct bpk_merge *m)
+{
+	return m->disorder.size > 0 ? (const char *)m->disorder.data : NULL;
 }
 
 const char *bpk_merge_since(const struct bpk_merge *m, bool is_whole)

@@ -49,6 +49,10 @@ bool bpk_merge_changes(const struct bpk_merge *merge);
  * are none. Those of most copies, or the first one's, are taken. */
 const char *bpk_merge_doubt(const struct bpk_merge *merge);
 
+/* In words: two copies have the same chunks in different orders, and no digests of theirs tell
+ * which is right; NULL: none have. A seal or an identity of the place may. */
+const char *bpk_merge_disorder(const struct bpk_merge *merge);
+
 /* In words: two copies are of different states, so the place may be of the older one; NULL: nothing
  * shows that. A place that is not whole may lack chunks of its own state. */
 const char *bpk_merge_since(const struct bpk_merge *merge, bool is_whole);

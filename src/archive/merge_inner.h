@@ -103,9 +103,10 @@ struct bpk_merge {
 	uint64_t nbare;  /* else: chunks of the union that no two copies agree in */
 	int alone;       /* the place is this copy as it is; BPK_MERGE_UNION: it is the union */
 	struct bpk_buf doubt;
-	struct bpk_buf since; /* in words: copies are of two states; or empty */
-	bool is_strange;      /* since chunks show it that the union has not */
-	const char *lone;     /* path of a copy that may be of another archive; or NULL */
+	struct bpk_buf disorder; /* in words: copies differ in the order of chunks; or empty */
+	struct bpk_buf since;    /* in words: copies are of two states; or empty */
+	bool is_strange;         /* since chunks show it that the union has not */
+	const char *lone;        /* path of a copy that may be of another archive; or NULL */
 	bool is_refuted; /* the union has another chunk at a number that a copy is certain of */
 };
 
@@ -184,6 +185,10 @@ int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err);
 /* The size of the file with the index of a directory, as proven headers say, of copies of one
  * state; bytes behind that are foreign. BPK_UNKNOWN: it is none, or they do not say. */
 uint64_t bpk_merge_told_size(const struct bpk_merge *m, const struct bpk_merge_file *file);
+
+/* Fill disorder, if two copies have the same chunks in different orders, and no digests of theirs
+ * tell the numbers. */
+int bpk_merge_compare_order(struct bpk_merge *m, struct bpk_err *err);
 
 /* List the prints of all copies, and judge their places. */
 int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err);

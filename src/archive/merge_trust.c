@@ -262,3 +262,82 @@ int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err)
 	}
 	return 0;
 }
+
+/* ---- Order ---- */
+
+/* The same chunk in two copies. */
+struct pair {
+	size_t file, other_file;
+	uint64_t offset, other_offset;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool is_behind(const struct pair *x, const struct pair *y)
+{
+	return x->other_file != y->other_file ? x->other_file > y->other_file
+					      : x->other_offset > y->other_offset;
+}
+
+/* *differs: chunks that both copies have once follow each other in another order. */
+static int compare_order(const struct bpk_merge *m, size_t copy, size_t other, bool *differs,
+			 struct bpk_err *err)
+{
+	const struct bpk_merge_prints *list = &m->prints[copy];
+	struct pair *pairs = bpk_calloc(list->count + 1, sizeof *pairs, err);
+	size_t count = 0;
+
+	*differs = false;
+	if (pairs == NULL)
+		return -1;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct bpk_merge_print *x = &list->all[i];
+		const struct bpk_merge_print *y = bpk_merge_find_print(&m->prints[other], x->hash);
+
+		if (x->once && y != NULL && y->once)
+			pairs[count++] = (struct pair){ x->file, y->file, x->offset, y->offset };
+	}
+	qsort(pairs, count, sizeof *pairs, compare_pairs);
+	for (size_t i = 1; i < count && !*differs; i++)
+		*differs = is_behind(&pairs[i - 1], &pairs[i]);
+	free(pairs);
+	return 0;
+}
+
+static int note_order(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	if (bpk_buf_printf(&m->disorder, err,
+			   "%s and %s have the same chunks in different orders, and nothing tells "
+			   "which is right; the result may have the wrong one",
+			   m->copies[a].path, m->copies[b].path) != 0)
+		return -1;
+	return bpk_buf_append(&m->disorder, bpk_view("", 1), err);
+}
+
+int bpk_merge_compare_order(struct bpk_merge *m, struct bpk_err *err)
+{
+	bool differs;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (m->found[c].numbered)
+			return 0;
+	if (bpk_merge_list_prints(m, err) != 0)
+		return -1;
+	for (size_t b = 1; b < m->ncopies; b++)
+		for (size_t a = 0; a < b; a++) {
+			if (m->found[a].disordered || m->found[b].disordered)
+				continue;
+			if (compare_order(m, a, b, &differs, err) != 0)
+				return -1;
+			if (differs)
+				return note_order(m, a, b, err);
+		}
+	return 0;
+}

@@ -255,12 +255,16 @@ static int start_again(struct bpk_salvage_job *job, bool alone, struct bpk_err *
 /* The union is not whole: save its chunks, or those of a copy that gives more by itself. */
 static int save_chunks(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
+	const char *disorder = bpk_merge_disorder(job->merge);
 	bool changed, alone;
 
+	job->in_doubt = disorder != NULL;
 	if (bpk_merge_fall_back(job->merge, &changed, &alone, err) != 0 ||
 	    (changed && start_again(job, alone, err) != 0))
 		return -1;
-	return bpk_salvage_run(job, applies, err);
+	if (bpk_salvage_run(job, applies, err) != 0)
+		return -1;
+	return disorder == NULL ? 0 : bpk_fail(err, BPK_CORRUPT, "%s", disorder);
 }
 
 /* Its chunks are not those of the identity: with --fill they are saved without it. */
@@ -274,7 +278,7 @@ static int save_less(struct bpk_salvage_job *job, bool applies, struct bpk_err *
 /* Every byte of the union is accounted for, and every chunk is intact. */
 static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	const char *doubt = bpk_merge_doubt(job->merge);
+	const char *doubt = bpk_merge_doubt(job->merge), *disorder = bpk_merge_disorder(job->merge);
 	bool proven;
 
 	job->is_whole = true;
@@ -282,13 +286,18 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		return err->kind == BPK_CORRUPT && job->fill != BPK_FILL_NONE
 			       ? save_less(job, applies, err)
 			       : -1;
+	if (proven || job->in.info->seal.sealed)
+		disorder = NULL;
 	proven = proven || has_digests(job->in.info);
+	job->in_doubt = disorder != NULL || (bpk_merge_bare(job->merge) > 0 && !proven);
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
 	if (doubt != NULL)
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
-	if (bpk_merge_bare(job->merge) > 0 && !proven)
+	if (disorder != NULL)
+		return bpk_fail(err, BPK_CORRUPT, "%s", disorder);
+	if (job->in_doubt)
 		return fail_bare(job, err);
 	if (job->in.info->seal.generation < job->newest)
 		return fail_older(job, err);

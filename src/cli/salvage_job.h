@@ -49,6 +49,7 @@ struct bpk_salvage_job {
 	const char *newest_path;
 	bool differ;
 	bool untold;   /* some copy has no seal, or one without a generation */
+	bool in_doubt; /* some differ in bytes or order of chunks, and nothing tells which is right */
 	bool is_whole; /* and their union is written byte by byte */
 	bool is_saved; /* and the result is in its place */
 	bool has_like; /* like has permissions and time for it */
@@ -96,8 +97,9 @@ static inline bool bpk_salvage_is_certain(const struct bpk_salvage_job *job)
 {
 	const struct bpk_salvage *found = &job->found;
 
-	return job->is_whole || (found->counted && !found->estimated && !found->disordered &&
-				 !found->unnoticed && !found->maybe_array);
+	return !job->in_doubt &&
+	       (job->is_whole || (found->counted && !found->estimated && !found->disordered &&
+				  !found->unnoticed && !found->maybe_array));
 }
 
 /* Raw offset and size of chunk number; unknown behind lost chunks of unknown size. */

@@ -955,3 +955,24 @@ tells_states() { # old new line
         cmp new.b2frame x.b2frame
     done
 }
+
+@test "copies that differ in the order of chunks: an identity tells, or the status is 2 whichever comes first" {
+    need_python
+    data noise 50000 R
+    bpk pack -q -z 10000 -t 1 --identity -o a.blp R
+    "$python" "$tests/lib/blp_manip.py" a.blp b.blp swap
+    for names in "a.blp b.blp" "b.blp a.blp"; do
+        quietly bpk repair --merge -f -o new.blp $names
+        same a.blp new.blp
+    done
+    rm ./*.blp
+    bpk pack -q -z 10000 -t 1 -o a.blp R
+    "$python" "$tests/lib/blp_manip.py" a.blp b.blp swap
+    { printf X && tail -c +2 a.blp; } >c.blp
+    { head -c 20 b.blp && printf '\4' && tail -c +22 b.blp; } >d.blp
+    for names in "b.blp c.blp" "c.blp b.blp" "d.blp c.blp" "c.blp d.blp" "d.blp a.blp" "a.blp d.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $names
+        says 'have the same chunks in different orders'
+        bpk repair --merge --json $names 2>"$err" | grep -q '"certain":false' || die "$names"
+    done
+}
