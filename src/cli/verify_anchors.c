@@ -77,7 +77,7 @@ static int read_lines(struct bpk_verify_anchors *anchors, struct bpk_err *err)
 		anchor.line = lines.number;
 		if (!parse(line, &anchor))
 			return bpk_fail(err, BPK_FAILED,
-					"line %" PRIu64 " is none of bpk verify --print-root",
+					"line %" PRIu64 " is no line of bpk verify --print-root",
 					anchor.line);
 		if (add(anchors, &anchor, err) != 0)
 			return -1;

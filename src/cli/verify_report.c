@@ -168,6 +168,9 @@ void bpk_verify_say_root(const struct bpk_input *in)
 
 	snprintf(line, sizeof line, "%s generation %" PRIu64, bpk_seal_print(&in->info->seal, root),
 		 in->info->seal.generation);
+	/* --roots takes a line that begins so for a comment */
+	if (*bpk_input_name(in->path) == '#')
+		fputs("./", stdout);
 	bpk_verify_say(in, line);
 }
 

@@ -368,8 +368,8 @@ int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err
 	if (m->in_sequence)
 		return bpk_fail(
 			err, BPK_UNSUPPORTED,
-			"its chunks are found by walking, which proves none; bpk verify FILE "
-			"tests the seal");
+			"its chunks are found by walking, so no range of them can be proven; "
+			"bpk verify FILE tests the seal");
 	if (m->count > 1)
 		return bpk_fail(err, BPK_CORRUPT, "another archive follows, and no seal covers it");
 	return m->kind->one->prove(m->first->reader, first, end, err);

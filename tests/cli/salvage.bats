@@ -912,3 +912,31 @@ EOF
         rm -r x
     done
 }
+
+# zero FILE AT SIZE: these bytes of the file
+zero() { head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+@test "a lost chunk before the others is counted: the first one without offsets, and one of a data file" {
+    data noise 5120 R
+    bpk pack -q -0 -t 1 -z 1K --no-offsets -o x.blp R
+    zero x.blp 32 1044
+    ends 2 bpk repair --apply --fill zero -o new.blp x.blp
+    says 'about 1 of 5 chunks is lost'
+    bpk cat new.blp | cmp - <(head -c 1024 /dev/zero; tail -c +1025 R)
+    # the last data file has lost its first chunk, and has the short last one
+    data noise 12296 R
+    bpk pack -q -0 -t 1 -z 4K --superchunk-size 8K -o x.blpd R
+    zero x.blpd/data/__2__.bin 48 4000
+    ends 2 bpk repair --apply --fill zero -o new.blpd x.blpd
+    says '1 of 4 chunks is lost'
+    bpk cat new.blpd | cmp - <(head -c 8192 R; head -c 4096 /dev/zero; tail -c 8 R)
+}
+
+@test "a lost chunk of a sealed archive without offsets says nothing of the others" {
+    data noise 6144 R
+    bpk pack -q -0 -t 1 -z 1K --no-offsets --seal -o x.blp R
+    zero x.blp "$(($(stat -c %s x.blp) - 20))" 1
+    ends 2 bpk repair x.blp
+    says '1 of 6 chunks is lost'
+    ! grep -q 'the seal says' "$err"
+}

@@ -317,6 +317,12 @@ write_part() {
     quietly bpk verify --roots list
     ends 0 bpk verify -v --roots list
     [ "$(grep -c ': ok' "$out")" = 5 ]
+    # a name that a line cannot begin with
+    cp s.blp '#s.blp'
+    bpk verify --print-root '#s.blp' >list
+    quietly bpk verify --roots list
+    bpk append '#s.blp' m
+    refuses 2 "^bpk: ./#s.blp: the seal's root is " bpk verify --roots list
     bpk append s.blp m
     refuses 2 "^bpk: s.blp: the seal's root is $(root s.blp), expected " bpk verify --roots roots
     bpk verify --print-root s.blp >>roots
@@ -327,7 +333,7 @@ write_part() {
     refuses 2 '^bpk: a: b/chunked: has no seal' bpk verify --roots roots
     for line in s.blp "s.blp: $(root s.blp | tr 0-9 x)" "$(head -n 1 roots)x" "$(root s.blp) generation 1"; do
         { echo "#"; echo "$line"; } >list
-        refuses 1 '^bpk: list: line 2 is none of bpk verify --print-root' bpk verify --roots list
+        refuses 1 '^bpk: list: line 2 is no line of bpk verify --print-root' bpk verify --roots list
     done
     echo '#' >list
     refuses 1 '^bpk: list: names no archive' bpk verify --roots list

@@ -431,7 +431,7 @@ static uint64_t first_of(const struct bpk_bloscpack_left *left)
 }
 
 /* The same with the file's own header, whose count is used if an entry confirms the place of the
- * first chunk that follows from it. */
+ * first chunk that follows from it, or without entries the gaps from there on confirm the count. */
 static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
 		      struct bpk_salvage *salvage, bool *known, struct bpk_err *err)
 {
@@ -440,6 +440,8 @@ static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left 
 	left->start = BPK_UNKNOWN;
 	if (number_by_entries(s, header, &left->start, salvage, &left->is_disordered, err) != 0)
 		return -1;
+	if (bpk_bloscpack_slots(header) == 0 && salvage->likely > 0)
+		left->start = first_of(left);
 	*known = salvage->counted || left->start != BPK_UNKNOWN;
 	if (salvage->counted)
 		return 0;

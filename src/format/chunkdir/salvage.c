@@ -94,9 +94,13 @@ static void fit_numbers(const struct search *s, uint64_t first, uint64_t most,
 
 	if (most == BPK_UNKNOWN || most < found->count)
 		return;
-	if (s->reader != NULL)
+	if (s->reader != NULL) {
+		/* what is left of the file may be its last chunk alone */
+		found->chunk_size = (uint32_t)bpk_chunkdir_chunk_size(
+			&s->reader->set, s->reader->set.columns, first);
 		last_size = bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
 						    first + most - 1);
+	}
 	bpk_salvage_fit_numbers(found, most, last_size);
 }
 
