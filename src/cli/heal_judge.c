@@ -70,7 +70,8 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in)) {
 		bpk_fail(err, BPK_CORRUPT,
 			 "%s; it was changed since its parity was made: bpk repair --apply -o OUT "
-			 "%s writes the state of then, without these changes",
+			 "%s saves all chunks, or if some are lost the state of then, without "
+			 "these changes",
 			 plain.text, word);
 		err->advises = true;
 		return -1;

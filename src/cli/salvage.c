@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/heal.h"
+#include "cli/heal_side.h"
 #include "cli/report.h"
 #include "cli/salvage_job.h"
 #include "cli/verify.h"
@@ -429,27 +430,45 @@ static void tell_whole(struct bpk_salvage_job *job, const char *path)
 		bpk_heal_tell_whole(job->shared, path);
 }
 
-/* *has: it has a parity file, which is one by its head. */
-static int find_side(const char *path, bool *has, struct bpk_err *err)
+/* *has: it has a parity file, which is one by its head; *later: of an earlier state, perhaps. */
+static int find_side(const char *path, bool *has, bool *later, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
 
+	*later = false;
 	if (bpk_side_open(&side, path, has, &why) != 0)
 		*has = why.kind != BPK_CORRUPT;
+	else if (*has)
+		*later = bpk_parity_files(side.parity) != NULL || !bpk_side_is_as_then(&side, path);
 	bpk_side_clear(&side);
 	return bpk_err_pass_memory(&why, err);
 }
 
-/* *opened: it was opened, and its chunks can be searched for. may_heal: not if parity restores all
- * of it. Fails if the machine does. */
+/* True if its parity, to which the damaged archive is compared, lacks what was written since. */
+static bool lacks_changes(const struct bpk_salvage_job *job)
+{
+	const char *path = job->in.path;
+	struct bpk_side side;
+	bool there;
+	bool lacks = bpk_side_open(&side, path, &there, NULL) == 0 && there &&
+		     bpk_side_compare(&side, path, NULL) == 0 &&
+		     !bpk_heal_is_damage_alone(&side, &job->in) &&
+		     !bpk_heal_is_earlier(&side, path);
+
+	bpk_side_clear(&side);
+	return lacks;
+}
+
+/* *opened: it was opened, and its chunks can be searched for. may_heal: not if parity may restore
+ * it, of this state. Fails if the machine does. */
 static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal, bool *opened,
 		    struct bpk_err *err)
 {
 	bool heals =
 		may_heal && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
 	struct bpk_err why = { 0 };
-	bool has = false;
+	bool has = false, later = false;
 	int rc;
 
 	*opened = false;
@@ -460,8 +479,9 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 	if (rc == 0 && *opened)
 		job->format = bpk_salvage_format(&job->in);
 	if (rc == 0 && job->format != NULL && heals)
-		rc = find_side(path, &has, err);
-	*opened = rc == 0 && job->format != NULL && !has;
+		rc = find_side(path, &has, &later, err);
+	job->has_state = has && later;
+	*opened = rc == 0 && job->format != NULL && (!has || later);
 	return rc;
 }
 
@@ -529,12 +549,16 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		 (opened && check_guesses(&job, path, &damage) != 0);
 	if (opened && !failed)
 		need = need_of(job.shared, &job.in, applies, &damage);
+	/* parity is for the rest */
+	if (!failed && job.has_state && (need != DAMAGED || !lacks_changes(&job)))
+		need = UNREAD;
 	/* raw data stand for intact chunks that a recorded identity refutes */
 	if (need == WHOLE && applies && job.from != NULL && !has_rest(&job.in) &&
 	    bpk_verify_recorded(job.shared, &job.in, false, &damage) != 0)
 		need = damage.kind == BPK_CORRUPT ? DAMAGED : UNREAD;
 	/* the next steps would pass a file that could not be read */
-	failed = failed || (opened && need == UNREAD && bpk_err_is_of_machine(&damage));
+	failed = failed ||
+		 (opened && need == UNREAD && !job.has_state && bpk_err_is_of_machine(&damage));
 	if (!failed && need == DAMAGED && applies)
 		failed = save_sealed(&job, &saved, &damage) != 0;
 	if (saved && !failed)
@@ -548,7 +572,10 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		} else if (!applies) {
 			weigh(&job, &damage, &err);
 		}
-		bpk_report(NULL, &err);
+		if (job.has_state && (job.lost > 0 || job.found.nchunks == 0))
+			need = UNREAD;
+		else
+			bpk_report(NULL, &err);
 	} else if (need == WHOLE && is_refuted(&job, how))
 		need = DAMAGED;
 	else if (need == WHOLE && applies)

@@ -135,7 +135,7 @@ int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err)
 	}
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
-	job->is_moved = why.kind == BPK_CORRUPT;
+	job->is_moved = why.kind != BPK_OK && why.kind != BPK_UNSUPPORTED;
 	found->disordered = found->disordered || job->is_moved;
 	return 0;
 }

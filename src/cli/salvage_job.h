@@ -36,6 +36,7 @@ struct bpk_salvage_job {
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
 	bool by_raw;            /* they have told the numbers of chunks */
+	bool has_state;         /* its parity file restores another state, if chunks are lost */
 	bool is_moved;          /* the seal says that some chunks are not at their places */
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_recipe recipe; /* of the first intact chunk */

@@ -260,7 +260,7 @@ protected() {
     cp kept a.blp.bpp
     rot a.blp 300000 1
     cp -p a.blp damaged
-    refuses 2 'changed since its parity was made: bpk repair --apply -o OUT a.blp writes the state of then, without these changes' bpk verify --heal a.blp
+    refuses 2 'changed since its parity was made: bpk repair --apply -o OUT a.blp saves all chunks, or if some are lost the state of then, without these changes' bpk verify --heal a.blp
     same a.blp damaged
     ends 2 bpk repair --apply -o out a.blp
     says '^bpk: out: has the state in which a.blp was when its parity was made, without the changes since$'
@@ -1370,4 +1370,20 @@ settles() {
     settles good.blp 60 'is pending; ' "${changes[@]}" "repair --in-place x"
     settles good.b2frame 60 'left from an interrupted append' "${changes[@]}" "repair --in-place x"
     settles good.b2s 40 'stale: 0 of' "${changes[@]}" # files that no index names
+}
+
+@test "an archive that was appended to since its parity was made keeps its chunks if its header alone is damaged" {
+    local name index
+    data noise 300000 raw
+    for name in x.blp x.b2frame x.b2s; do
+        bpk pack -q -z 20000 --parity 30% -o $name raw
+        cp -a $name.bpp old
+        bpk append -q $name raw
+        cp -a old $name.bpp
+        index=$name
+        [ ! -d $name ] || index=$name/chunks.b2frame
+        head -c 12 /dev/zero | dd of="$index" conv=notrunc status=none
+        bpk repair -q --apply -o "new.$name" $name || [ $? = 2 ]
+        bpk cat "new.$name" | cmp - <(cat raw raw)
+    done
 }
