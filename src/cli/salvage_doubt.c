@@ -135,17 +135,22 @@ int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err)
 	}
 	if (bpk_err_is_of_machine(&why))
 		return bpk_fail_as(err, &why);
-	job->is_moved = why.kind != BPK_OK && why.kind != BPK_UNSUPPORTED;
-	found->disordered = found->disordered || job->is_moved;
+	job->is_untested = why.kind == BPK_UNSUPPORTED;
+	job->is_moved = why.kind != BPK_OK && !job->is_untested;
+	found->disordered = found->disordered || why.kind != BPK_OK;
 	return 0;
 }
 
 static int doubt_moved(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	if (!job->is_moved || job->by_raw)
+	if ((!job->is_moved && !job->is_untested) || job->by_raw)
 		return 0;
 	return bpk_salvage_doubt(
-		&job->found, "the seal says that some of the others are not at their places", err);
+		&job->found,
+		job->is_moved ? "the seal says that some of the others are not at their places"
+			      : "without sound offsets the seal does not tell whether the others "
+				"are at their places",
+		err);
 }
 
 /*

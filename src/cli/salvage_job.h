@@ -38,6 +38,7 @@ struct bpk_salvage_job {
 	bool by_raw;            /* they have told the numbers of chunks */
 	bool has_state;         /* its parity file restores another state, if chunks are lost */
 	bool is_moved;          /* the seal says that some chunks are not at their places */
+	bool is_untested;       /* or it cannot tell */
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_recipe recipe; /* of the first intact chunk */
 	struct bpk_buf proof;
