@@ -40,6 +40,25 @@ static void tell(const struct bpk_args *args, const char *path, const char *stat
 
 /* ---- looking ---- */
 
+/* A damaged archive may begin as nothing that is known. */
+static int fail_unknown(const struct bpk_input *in, struct bpk_err *err)
+{
+	char word[BPK_WORD_TEXT];
+	struct bpk_err plain;
+
+	bpk_input_fail_unknown(in, err);
+	plain = *err;
+	bpk_shell_word(in->path, word);
+	if (plain.advises)
+		return -1;
+	if (plain.kind == BPK_CORRUPT)
+		return bpk_fail(err, plain.kind, "%s; bpk repair %s shows which data are left",
+				plain.text, word);
+	return bpk_fail(err, plain.kind,
+			"%s; bpk repair -F FORMAT %s searches a damaged one for its chunks",
+			plain.text, word);
+}
+
 /* Fails unless it is something that bpk changes; of a GSD file, which has no checksums, also if its
  * tables are damaged. */
 static int check_known(const struct bpk_input *in, struct bpk_err *err)
@@ -52,7 +71,7 @@ static int check_known(const struct bpk_input *in, struct bpk_err *err)
 	if (!in->place.is_directory && bpk_path_is_gsd(in->path, &is_gsd, err) != 0)
 		return -1;
 	if (!is_gsd)
-		return bpk_input_fail_unknown(in, err);
+		return fail_unknown(in, err);
 	return bpk_gsd_verify(in->place.source, NULL, NULL, &verdict, err) == 0
 		       ? 0
 		       : bpk_input_subject(in, err);
@@ -150,6 +169,7 @@ static int change_nothing(const struct bpk_args *args, const struct bpk_input *i
 
 static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, struct bpk_err *err)
 {
+	char word[BPK_WORD_TEXT];
 	struct bpk_err behind = { 0 };
 	bool is_pending = bpk_place_pending(&in->place);
 	bool left = is_pending || bpk_place_remark(&in->place) != NULL ||
@@ -171,6 +191,9 @@ static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, 
 		bpk_heal_keep_time(in->path);
 	tell(args, in->path, left ? "settled" : "none",
 	     left ? "what was pending is settled" : "no change is pending");
+	if (!left && !args->shared.quiet && !args->shared.verbose)
+		bpk_note(in->path, "nothing was pending; damage is not looked for: bpk verify %s",
+			 bpk_shell_word(in->path, word));
 	return 0;
 }
 

@@ -406,7 +406,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
         # one that never was
         bpk pack -q -f -o y.blp a
         truncate -s 8 .y.blp.bpkj
-        quietly bpk repair --in-place y.blp
+        quietly bpk repair -q --in-place y.blp
         [ ! -e .y.blp.bpkj ]
     done
 }

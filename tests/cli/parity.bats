@@ -1309,7 +1309,7 @@ END
     cmp x.blp bad
     ends 3 "$nth" -n 1 -a fail:ENOSPC "$BPK" verify --json --heal x.blp
     grep -q '"repairable":"healable"' "$out"
-    quietly bpk repair --in-place x.blp
+    quietly bpk repair -q --in-place x.blp
     ends 0 bpk verify --heal x.blp
     cmp x.blp good
 }
