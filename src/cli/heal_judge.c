@@ -36,6 +36,19 @@ static void await_end(const struct bpk_input *in)
 		nanosleep(&moment, NULL);
 }
 
+/* True if the change that was pending is not any more. */
+static bool has_ended(const struct bpk_input *in)
+{
+	struct bpk_place place = { 0 };
+	bool ended;
+
+	await_end(in);
+	ended = bpk_place_open(in->path, bpk_format_owns, &place, NULL) == 0 &&
+		!bpk_place_pending(&place);
+	bpk_place_close(&place);
+	return ended;
+}
+
 /* ---- without a pending change ---- */
 
 static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *side,
@@ -302,6 +315,8 @@ static int judge_pending(const struct bpk_input *in, int rc, struct bpk_heal_ver
 		is_healing = in->place.is_directory ? rc == 0 && bpk_heal_tree_is_whole(&side, path)
 						    : is_file_healing(&side, in->place.source);
 	bpk_side_clear(&side);
+	/* another process may complete it while this one reads */
+	verdict->gone = rc != 0 && in->place.is_directory && has_ended(in);
 	if (!is_healing)
 		return rc;
 	verdict->parity = BPK_SIDE_CURRENT;
