@@ -10,7 +10,9 @@
 #include "cli/child.h"
 #include "cli/seal.h"
 
-static const char begin[] = "-----BEGIN SSH SIGNATURE-----\n";
+/* With "SSHSIG", the version 1, for which ssh-keygen takes 0 too, and two bytes of the size of the
+ * key, which are 0, in base64. Source: OpenSSH, PROTOCOL.sshsig. */
+static const char begin[] = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAA";
 static const char end[] = "\n-----END SSH SIGNATURE-----\n";
 
 /* The namespace of signatures, which no other use of a key has. */

@@ -180,6 +180,11 @@ f.write(bytes([byte]))"
         rm -rf same
         "$python" "$tests/lib/seal_sig.py" none 0 1 s.x same
         quietly bpk seal --check signers same/0
+        # version 0 of the signature's form, which ssh-keygen takes
+        cp -R s.x zero
+        sed 's/^U1NIU0lHAAAAAQ/U1NIU0lHAAAAAA/' s.x.sig >zero.sig
+        refuses 2 'zero.sig: is no signature of a seal' bpk seal --check signers zero
+        rm -r zero
         for kind in bit field spell other cut; do
             for ((first = 0; first < rounds; first += 100)); do
                 n=$((rounds - first < 100 ? rounds - first : 100))
