@@ -431,6 +431,21 @@ static int check_unchanged(const struct bpk_salvage_job *job, struct bpk_err *er
 	return bpk_place_unchanged(place, err) != 0 ? bpk_input_subject(&job->in, err) : 0;
 }
 
+/* The result has the format of the archive. */
+static int check_suffix(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	const char *target = job->shared->output;
+	const struct bpk_format *named = bpk_format_of_suffix(target);
+
+	if (named == NULL || named == job->format)
+		return 0;
+	bpk_fail(err, BPK_USAGE,
+		 "the suffix is that of format %s, and the result has format %s, as the archive "
+		 "has; bpk convert changes it",
+		 named->name, job->format->name);
+	return bpk_err_subject(err, "%s", target);
+}
+
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const char *target = job->shared->output;
@@ -450,6 +465,8 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err)
 	};
 	int rc;
 
+	if (check_suffix(job, err) != 0)
+		return -1;
 	bpk_signals_start();
 	if (bpk_draft_open(target, &options, &job->draft, err) != 0)
 		return bpk_err_subject(err, "%s", target);

@@ -932,6 +932,16 @@ zero() { head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=
     bpk cat new.blpd | cmp - <(head -c 8192 R; head -c 4096 /dev/zero; tail -c 8 R)
 }
 
+@test "a result is not named as one of another format" {
+    data noise 5000 R
+    bpk pack -q -t 1 -z 1K -o x.b2s R
+    zero x.b2s/chunks.b2frame 0 12
+    ends 64 bpk repair --apply -o new.blp x.b2s
+    says '^bpk: new.blp: the suffix is that of format blp, and the result has format b2sparse, as the archive has; '
+    [ ! -e new.blp ]
+    ends 0 bpk repair --apply -o new x.b2s
+}
+
 @test "the seal of an archive without offsets does not tell of the others" {
     data noise 6144 R
     bpk pack -q -0 -t 1 -z 1K --no-offsets --seal -o x.blp R
