@@ -149,8 +149,8 @@ typedef int bpk_merge_test_fn(void *arg, void *reader, struct bpk_err *err);
 int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge_test_fn *test,
 		   void *arg, bool *passed, struct bpk_err *err);
 
-/* A copy whose chunks are all intact, but not those of its own seal, has exchanged ones: note that
- * it is disordered. Fails if the machine does. */
+/* A copy whose chunks are all intact, but not those of its own seal or identity, has exchanged
+ * ones: note that it is disordered. Fails if the machine does. */
 int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err);
 
 /* If copies are intact, take nothing of the others: bytes that no digest covers would come from any

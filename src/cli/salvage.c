@@ -250,7 +250,7 @@ static int find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
 		return -1;
 	count_chunks(job);
-	if (job->lost > 0 && bpk_salvage_test_peaks(job, err) != 0)
+	if ((job->lost > 0 || job->from != NULL) && bpk_salvage_test_peaks(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	if (job->from != NULL && bpk_salvage_open_raw(job, err) != 0)
 		return -1;
@@ -549,7 +549,7 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		 (opened && check_guesses(&job, path, &damage) != 0);
 	if (opened && !failed)
 		need = need_of(job.shared, &job.in, applies, &damage);
-	/* parity is for the rest */
+	/* parity that lacks nothing restores it */
 	if (!failed && job.has_state && (need != DAMAGED || !lacks_changes(&job)))
 		need = UNREAD;
 	/* raw data stand for intact chunks that a recorded identity refutes */

@@ -19,7 +19,8 @@ struct bpk_salvage_how {
  * False, and nothing is done, unless the archive at path is one whose chunks can be searched for,
  * and needs that: it cannot be opened, or is damaged, which is tested by reading all of it. Without
  * applies one with a journal beside it is not read; with applies nothing is done if fill and from
- * are not given, and it has a parity file that may restore it.
+ * are not given, and it has a parity file that may restore it, unless that lacks changes and no
+ * chunk is lost.
  * Otherwise print the intact and lost ranges of its raw bytes; with applies write the intact chunks
  * as a new archive to --output, with fill in place of others (but not if parity restores them), or
  * chunks packed from the raw data of from. With guesses, chunks with one damaged byte count as

@@ -932,6 +932,15 @@ zero() { head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=
     bpk cat new.blpd | cmp - <(head -c 8192 R; head -c 4096 /dev/zero; tail -c 8 R)
 }
 
+@test "raw data tell the order of exchanged chunks that the seal refutes" {
+    need_python
+    data noise 50000 R
+    bpk pack -q -z 10000 -t 1 --seal -o a.blp R
+    "$python" "$tests/lib/blp_manip.py" a.blp b.blp swap
+    ends 0 bpk repair --apply --from R -o new.blp b.blp
+    bpk cat new.blp | cmp - R
+}
+
 @test "a result is not named as one of another format" {
     data noise 5000 R
     bpk pack -q -t 1 -z 1K -o x.b2s R
