@@ -449,6 +449,9 @@ static void run_repair(void *arg, char **operands, size_t count)
 
 static const struct bpk_foreign foreign[] = {
 	{ ' ', "heal", "'bpk verify --heal' restores FILE in place by its parity file" },
+	{ ' ', "fix",
+	  "'bpk verify --heal' restores FILE in place, --apply -o OUT into another file" },
+	{ ' ', "reindex", "--apply -o OUT writes a new archive with an index" },
 	{ 0 },
 };
 

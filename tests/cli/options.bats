@@ -338,3 +338,10 @@ END
     echo x >"it's"
     refuses 64 "to pack a file: bpk pack 'it'.''s'$" bpk "it's"
 }
+
+@test "options that other programs have are answered with bpk's own" {
+    refuses 64 'unknown option --subset; --shard K/N' bpk verify --subset 1/3 x
+    refuses 64 'unknown option --scrub; --heal restores' bpk verify --scrub x
+    refuses 64 "unknown option --fix; 'bpk verify --heal' restores" bpk repair --fix x
+    refuses 64 'unknown option --reindex; --apply -o OUT writes' bpk repair --reindex x
+}
