@@ -404,7 +404,11 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	if (rc != 0 && shared->heal && err->kind == BPK_CORRUPT &&
 	    !bpk_side_has(transfer->in->path)) {
 		plain = *err;
-		bpk_fail(err, plain.kind, "%s; it has no parity file", plain.text);
+		bpk_fail(err, plain.kind, "%s; %s", plain.text,
+			 transfer->in->place.is_member
+				 ? "it is a member of a tar: extract it and its parity file to "
+				   "heal it"
+				 : "it has no parity file");
 	}
 	if (!verdict.gone && (!verdict.heals || !shared->heal))
 		return rc;

@@ -1387,3 +1387,18 @@ settles() {
         bpk cat "new.$name" | cmp - <(cat raw raw)
     done
 }
+
+@test "damage of a member of a tar names its parity file, which heals once both are extracted" {
+    need tar
+    data noise 300000 raw
+    bpk pack -q -z 20000 --parity 10 -o a.blp raw
+    tar -cf t.tar a.blp a.blp.bpp
+    rot t.tar 100000 3
+    refuses 2 'it is a member of a tar: extract it and its parity file to heal it; ' bpk verify --heal t.tar
+    ends 2 bpk repair t.tar:a.blp
+    says 'its parity file, if the tar has that, restores more once both are extracted'
+    mkdir x
+    tar -C x -xf t.tar
+    ends 0 bpk verify --heal x/a.blp
+    cmp a.blp x/a.blp
+}
