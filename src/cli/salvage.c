@@ -180,6 +180,9 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 		return "; its parity file, if the tar has that, restores more once both are "
 		       "extracted, as do copies (--merge) or the raw data (--from); bpk repair "
 		       "--apply --fill zero -o OUT FILE (or skip) writes the others";
+	if (job->lost > 0 && job->found.maybe_array)
+		return "; copies (--merge) restore more, bpk repair --apply --fill zero -o OUT "
+		       "FILE (or skip) writes the others, chunk by chunk";
 	if (job->lost > 0)
 		return "; copies (--merge) or the raw data (--from) restore more, bpk repair "
 		       "--apply --fill zero -o OUT FILE (or skip) writes the others";

@@ -47,8 +47,9 @@ static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 		return -1;
 	if (bpk_source_size(job->raw) == size)
 		return 0;
-	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has", size,
-		 bpk_input_name(job->in.path));
+	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has%s", size,
+		 bpk_input_name(job->in.path),
+		 found->maybe_array ? ", in the order of its chunks, since the shape is lost" : "");
 	return bpk_err_subject(err, "%s", job->from);
 }
 

@@ -157,3 +157,13 @@ rounds() {
         rm new.blp
     done
 }
+
+@test "an array whose shape is lost is not said to be restored by raw data in C order" {
+    data field-f64 200000 F
+    bpk pack -q --dtype f8 --shape 250,100 --chunk-shape 50,30 -o x.b2nd F
+    head -c 300 /dev/zero | dd of=x.b2nd conv=notrunc status=none
+    ends 2 bpk repair x.b2nd
+    says '1 of 20 chunks is lost; copies \(--merge\) restore more, '
+    ends 1 bpk repair --apply --from F -o new.b2nd x.b2nd
+    says 'F: is no file of the 240000 raw bytes that x.b2nd has, in the order of its chunks, since the shape is lost$'
+}
