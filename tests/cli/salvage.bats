@@ -70,7 +70,7 @@ rounds() {
         quietly bpk repair t.tar:A.$format
         printf xxxx | dd of=t.tar bs=1 seek=100000 conv=notrunc status=none
         ends 2 bpk repair t.tar:A.$format
-        says '1 of 13 chunks is lost; copies .* bpk repair --apply --fill zero -o OUT t.tar:A'
+        says '1 of 13 chunks is lost; its parity file, .* bpk repair --apply --fill zero -o OUT t.tar:A'
         ends 2 bpk repair --apply --fill zero -o new t.tar:A.$format
         quietly bpk verify new
         [ "$(bpk cat new | cmp -l - A | wc -l)" -le 16384 ]
