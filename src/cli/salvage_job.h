@@ -67,6 +67,10 @@ bool bpk_salvage_has_leftover(const struct bpk_place *place);
 /* Say that the bytes behind a sealed archive are left out (bpk_input_leave_rest). */
 void bpk_salvage_tell_rest(const struct bpk_input *in);
 
+/* Find the chunks and their places, with --from by the raw data, too. Fails if the machine does, or
+ * the archive is one of several in its file (BPK_UNSUPPORTED). */
+int bpk_salvage_find_chunks(struct bpk_salvage_job *job, struct bpk_err *err);
+
 /* Search, show, and with applies save. Fails with the verdict: BPK_CORRUPT, BPK_REPAIRABLE. */
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err);
 
