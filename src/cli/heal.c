@@ -144,8 +144,8 @@ bool bpk_heal_settle(const struct bpk_shared *shared, const char *path)
 	return settled;
 }
 
-/* Open the parity file of a file that is of another time; true: it is open, and has the size of now,
- * or a smaller one. */
+/* Open the parity file of a file that is of another time; true: it is open, and of no larger
+ * file. */
 static bool open_earlier(struct bpk_side *side, const char *path)
 {
 	struct stat now;

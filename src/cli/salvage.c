@@ -1,5 +1,5 @@
-/* Decides whether the chunks of an archive are searched for: it may be whole, or its parity restores
- * it. Called by repair.c. */
+/* Decides whether the chunks of an archive are searched for: it may be whole, or be restored by its
+ * parity. Called by repair.c. */
 #include "cli/salvage.h"
 
 #include "cli/heal.h"
@@ -216,7 +216,7 @@ static int find_side(const char *path, bool *has, bool *later, struct bpk_err *e
 	return bpk_err_pass_memory(&why, err);
 }
 
-/* True if its parity, to which the damaged archive is compared, lacks what was written since. */
+/* True if its parity, to which the damaged archive is compared, lacks later changes. */
 static bool lacks_changes(const struct bpk_salvage_job *job)
 {
 	const char *path = job->in.path;

@@ -1,6 +1,6 @@
 /* Judges whether the chunks that were found are the archive's own, at their places: by the identity
  * that it records, its seal, digests over all chunks, and the copies that they come from. Called by
- * salvage.c. */
+ * salvage_run.c. */
 #include "cli/salvage_job.h"
 
 #include <inttypes.h>

@@ -51,7 +51,7 @@ struct bpk_salvage_job {
 	const char *newest_path;
 	bool differ;
 	bool untold;   /* some copy has no seal, or one without a generation */
-	bool in_doubt; /* some differ in bytes or order of chunks, and nothing tells which is right */
+	bool in_doubt; /* some differ in chunks or their order, and none is proven */
 	bool is_whole; /* and their union is written byte by byte */
 	bool is_saved; /* and the result is in its place */
 	bool has_like; /* like has permissions and time for it */

@@ -1,5 +1,5 @@
-/* Searches for the chunks of a damaged archive, shows them, has a new archive made of them, and says
- * in a line how much is left. Called by salvage.c and merge.c. */
+/* Searches for the chunks of a damaged archive, shows them, has a new archive made of them, and
+ * says in a line how much is left. Called by salvage.c and merge.c. */
 #include "cli/salvage_job.h"
 
 #include <inttypes.h>

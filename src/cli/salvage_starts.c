@@ -1,5 +1,5 @@
 /* Finds the places of chunks in the raw data of an archive whose chunks differ in size:
- * salvage_job.h. Called by salvage.c. */
+ * salvage_job.h. Called by salvage_run.c. */
 #include "cli/salvage_job.h"
 
 #include <inttypes.h>

@@ -99,8 +99,7 @@ static int open_sealed(const struct seal_args *args, const char *path, struct bp
 
 /* ---- signing ---- */
 
-/* A signature of a state that the archive does not follow is evidence: it was put back, or replaced.
- */
+/* A signature of a state that the archive does not follow is evidence: it was replaced. */
 static int compare_states(const struct bpk_seal_info *old, const struct bpk_seal_info *new,
 			  struct bpk_err *err)
 {

@@ -314,9 +314,11 @@ static int verify_again(const struct bpk_verify_args *args, struct bpk_transfer 
 	bpk_input_close(in);
 	if (bpk_input_find(in, path, &args->shared, err) != 0)
 		return -1;
+	if (verify_found(&thorough, transfer, found, remarks, err) != 0)
+		return -1;
 	if (args->shared.json)
 		bpk_verify_note(remarks, "was restored by its parity file");
-	return verify_found(&thorough, transfer, found, remarks, err);
+	return 0;
 }
 
 static int find_parity(const struct bpk_verify_args *args, const struct bpk_input *in,
@@ -393,6 +395,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	const struct bpk_shared *shared = &args->shared;
 	struct bpk_healed healed = { 0 };
 	enum bpk_kind before = rc == 0 ? BPK_OK : err->kind;
+	unsigned tries = 4; /* while another process heals */
 	struct bpk_err plain, why = { 0 };
 	struct bpk_heal_verdict verdict;
 
@@ -413,17 +416,20 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 	if (!verdict.gone && (!verdict.heals || !shared->heal))
 		return rc;
 	plain = *err;
-	*err = (struct bpk_err){ 0 };
 	/* under the lock, another command's healing has ended */
 	if (shared->heal && bpk_heal_in_place(shared, transfer->in->path, &healed, &why) != 0)
 		return fail_to_heal(&plain, &why, err);
-	if (verify_again(args, transfer, found, remarks, err) != 0)
-		return -1;
-	if (healed.cells > 0)
-		bpk_heal_tell(shared, transfer->in->path, &healed);
-	/* the parity file may be damaged, too, which restored what was lost nonetheless */
-	rc = bpk_heal_judge(shared, transfer->in, 0, &verdict, err);
-	return note_parity(args, transfer->in, found, BPK_OK, &verdict, rc, err);
+	do {
+		*err = (struct bpk_err){ 0 };
+		rc = verify_again(args, transfer, found, remarks, err);
+		before = rc == 0 ? BPK_OK : err->kind;
+		if (rc == 0 && healed.cells > 0)
+			bpk_heal_tell(shared, transfer->in->path, &healed);
+		/* the parity file may be damaged, too, and have restored all nonetheless */
+		rc = bpk_heal_judge(shared, transfer->in, rc, &verdict, err);
+		rc = note_parity(args, transfer->in, found, before, &verdict, rc, err);
+	} while (verdict.gone && --tries > 0);
+	return rc;
 }
 
 /* Damage may leave nothing of an archive but the promise of its name. */

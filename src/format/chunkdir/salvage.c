@@ -95,7 +95,7 @@ static void fit_numbers(const struct search *s, uint64_t first, uint64_t most,
 	if (most == BPK_UNKNOWN || most < found->count)
 		return;
 	if (s->reader != NULL) {
-		/* what is left of the file may be its last chunk alone */
+		/* the last chunk may be all that is left of the file */
 		found->chunk_size = (uint32_t)bpk_chunkdir_chunk_size(
 			&s->reader->set, s->reader->set.columns, first);
 		last_size = bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
