@@ -170,15 +170,25 @@ static bool agree(const struct bpk_merge_file *file, size_t copy, const struct b
 	       x->offset - y->offset == file->sizes[copy] - file->sizes[other];
 }
 
+/* The chunk in a list, if that and the copy have it once; else NULL. */
+static const struct bpk_merge_print *find_twin(const struct bpk_merge_prints *list,
+					       const struct bpk_merge_print *print)
+{
+	const struct bpk_merge_print *twin =
+		print->once ? bpk_merge_find_print(list, print->hash) : NULL;
+
+	return twin != NULL && twin->once ? twin : NULL;
+}
+
 /* Count the chunks that both copies have once, at their places and elsewhere. */
 static void compare_places(struct bpk_merge *m, size_t copy, size_t other)
 {
 	for (size_t i = 0; i < m->prints[copy].count; i++) {
 		const struct bpk_merge_print *x = &m->prints[copy].all[i];
-		const struct bpk_merge_print *y = bpk_merge_find_print(&m->prints[other], x->hash);
+		const struct bpk_merge_print *y = find_twin(&m->prints[other], x);
 		struct bpk_merge_file *file = &m->files[x->file];
 
-		if (!x->once || y == NULL || !y->once)
+		if (y == NULL)
 			continue;
 		if (x->file == y->file && agree(file, copy, x, other, y))
 			file->nplaced[copy]++;
@@ -299,9 +309,9 @@ static int compare_order(const struct bpk_merge *m, size_t copy, size_t other, b
 		return -1;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct bpk_merge_print *x = &list->all[i];
-		const struct bpk_merge_print *y = bpk_merge_find_print(&m->prints[other], x->hash);
+		const struct bpk_merge_print *y = find_twin(&m->prints[other], x);
 
-		if (x->once && y != NULL && y->once)
+		if (y != NULL)
 			pairs[count++] = (struct pair){ x->file, y->file, x->offset, y->offset };
 	}
 	qsort(pairs, count, sizeof *pairs, compare_pairs);

@@ -10,22 +10,10 @@ enum {
 };
 
 /*
- * The code of the character at the start of text if it must be escaped, else -1. Besides the
- * characters that JSON requires, DEL and the controls U+0080..U+009F are escaped, because terminals
- * obey them.
+ * How many bytes at the start of text stand for themselves. Besides the characters that JSON
+ * requires, DEL and the controls U+0080..U+009F, which begin with C2 as others do, are escaped,
+ * because terminals obey them.
  */
-static int needs_escape(struct bpk_view text)
-{
-	uint8_t lead = text.data[0];
-
-	if (lead < 0x20 || lead == '"' || lead == '\\' || lead == 0x7f)
-		return lead;
-	if (lead == 0xc2 && text.size > 1 && text.data[1] < 0xa0)
-		return text.data[1];
-	return -1;
-}
-
-/* How many bytes at the start of text stand for themselves; C2 begins U+0080..U+009F and others. */
 static size_t plain_size(struct bpk_view text)
 {
 	static const bool marks[256] = {
@@ -36,6 +24,15 @@ static size_t plain_size(struct bpk_view text)
 	while (size < text.size && text.data[size] >= 0x20 && !marks[text.data[size]])
 		size++;
 	return size;
+}
+
+/* The code of the character at the start of text, which is not plain, if it must be escaped, else
+ * -1. */
+static int needs_escape(struct bpk_view text)
+{
+	if (text.data[0] != 0xc2)
+		return text.data[0];
+	return text.size > 1 && text.data[1] < 0xa0 ? text.data[1] : -1;
 }
 
 static uint8_t *put_escape(uint8_t *p, int code)

@@ -117,7 +117,7 @@ static int print_input(struct listing *listing, const struct bpk_content *conten
 	return rc;
 }
 
-/* Members that are not listed count as well. */
+/* Damage behind the arrays that are listed, and members that are not. */
 static void note_missing(const struct bpk_content *content)
 {
 	bpk_content_note_damage(content);

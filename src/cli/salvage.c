@@ -251,7 +251,7 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 		job->format = bpk_salvage_format(&job->in);
 	if (rc == 0 && job->format != NULL && heals)
 		rc = find_side(path, &has, &later, err);
-	job->has_state = has && later;
+	job->has_state = later;
 	*opened = rc == 0 && job->format != NULL && (!has || later);
 	return rc;
 }
