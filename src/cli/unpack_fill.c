@@ -269,6 +269,7 @@ static void report_all(const struct detour *detour)
 		 how[detour->how], detour->at - detour->lost,
 		 detour->ends_early && is_walked
 			 ? ", but without offsets perhaps not at their places"
+			   "; bpk repair FILE shows which data are left"
 			 : "");
 	bpk_input_subject(detour->transfer->in, &line);
 	bpk_report(NULL, &line);

@@ -87,7 +87,7 @@ END
     head -c $(($(stat -c %s N.blp) / 2)) N.blp >half.blp
     ends 2 bpk unpack --fill skip half.blp
     cmp -n 98304 half A
-    says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ were unpacked(, but without offsets perhaps not at their places)?$'
+    says '^bpk: half.blp: [0-9]+ raw bytes are lost and were left out, [0-9]+ were unpacked(, but without offsets perhaps not at their places; bpk repair half.blp shows which data are left)?$'
 }
 
 # The members have 13 chunks, the last one short, so only a walk finds a chunk of the later ones.
@@ -181,7 +181,7 @@ END
     head -c 10132 n.blp >x.blp
     tail -c +12153 n.blp >>x.blp # without chunk 5
     ends 2 bpk unpack --fill zero -o B x.blp
-    says 'without offsets perhaps not at their places$'
+    says 'without offsets perhaps not at their places; bpk repair x.blp shows which data are left$'
 }
 
 @test "the same of directories, and of a header without offsets" {
