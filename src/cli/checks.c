@@ -213,8 +213,9 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 	if (bpk_place_open(path, NULL, &place, err) != 0)
 		return -1;
 	size = place.source != NULL ? bpk_source_size(place.source) : BPK_UNKNOWN;
-	rc = size > MOST ? bpk_fail(err, BPK_FAILED, "is not a state of bpk verify")
-			 : bpk_buf_resize(&text, (size_t)size, err);
+	rc = size > MOST
+		     ? bpk_fail(err, BPK_FAILED, "is not a state of bpk verify; name a new file")
+		     : bpk_buf_resize(&text, (size_t)size, err);
 	if (rc == 0)
 		rc = bpk_source_need_at(place.source, 0, bpk_span(text.data, text.size), err);
 	bpk_place_close(&place);
@@ -222,7 +223,7 @@ static int read_file(struct bpk_checks *checks, const char *path, struct bpk_err
 	if (rc == 0 && text.size == 0)
 		rc = bpk_fail(err, BPK_FAILED, "is empty; remove it to begin anew");
 	else if (rc == 0 && !has_magic(bpk_buf_view(&text)))
-		rc = bpk_fail(err, BPK_FAILED, "is not a state of bpk verify");
+		rc = bpk_fail(err, BPK_FAILED, "is not a state of bpk verify; name a new file");
 	if (rc == 0 && read_lines(checks, bpk_buf_view(&text), err) != 0)
 		rc = fail_lines(err);
 	bpk_buf_clear(&text);

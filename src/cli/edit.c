@@ -195,6 +195,14 @@ static int settle(struct bpk_edited *edited, const char *path, struct bpk_err *e
 	return 0;
 }
 
+/* Parity of another time is not renewed by a change, which may overwrite bytes that it needs. */
+static int refuse_damaged(const struct bpk_args *args, const char *path, struct bpk_err *err)
+{
+	if (bpk_program->team != NULL || bpk_path_is_url(path) || !bpk_side_has(path))
+		return 0;
+	return bpk_heal_refuse_damaged(&args->shared, path, err);
+}
+
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
 		    bool only_adds, struct bpk_err *err)
 {
@@ -206,7 +214,7 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	options.editor.edit.writes = bpk_renewal_note;
 	options.editor.edit.writes_arg = &edited->renewal;
 	bpk_signals_start();
-	if (settle(edited, path, err) != 0)
+	if (settle(edited, path, err) != 0 || refuse_damaged(args, path, err) != 0)
 		return -1;
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;

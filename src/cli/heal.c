@@ -343,14 +343,15 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, bo
 	int rc = bpk_side_open(&side, path, &there, err);
 
 	if (rc == 0 && !there) {
-		bpk_fail(err, damage.kind, "%s; it has no parity file", damage.text);
+		bpk_fail(err, damage.kind, "%s; it has no parity file%s", damage.text,
+			 in->format == NULL ? "; --apply -F FORMAT searches it for chunks" : "");
 		rc = -1;
 	}
 	if (rc == 0)
 		rc = compare(shared, &side, path, &damage, too_weak, err);
 	if (rc == 0) {
 		is_alone = bpk_heal_is_damage_alone(&side, in);
-		is_earlier = bpk_heal_is_earlier(&side, path);
+		is_earlier = !is_alone && bpk_heal_is_earlier(&side, path);
 		is_strange = bpk_heal_is_strange(&side, path);
 		rc = bpk_parity_files(side.parity) != NULL
 			     ? bpk_heal_tree_into(shared, &side, path, &healed, err)
@@ -373,8 +374,8 @@ static int apply(const struct bpk_shared *shared, const struct bpk_input *in, bo
 			shared->output, path);
 	else if (rc == 0 && !is_alone && !is_earlier)
 		rc = bpk_fail(err, BPK_CORRUPT,
-			      "%s: has the state in which %s was when its parity was made, without "
-			      "the changes since",
+			      "%s: has the state in which %s was when its parity was made; changes "
+			      "since then, if there were any, are not in it",
 			      shared->output, path);
 	return rc;
 }

@@ -57,6 +57,7 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 {
 	struct bpk_err plain = *err;
 	const char *path = in->path;
+	bool is_alone;
 	char word[BPK_WORD_TEXT];
 
 	/* a directory does not tell that one of its files has changed */
@@ -75,16 +76,17 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 				"%s; no cell of it agrees with its parity file %s, which may be "
 				"that of another archive",
 				plain.text, side->name);
-	if (!verdict->heals && bpk_heal_is_earlier(side, path))
+	is_alone = verdict->heals || bpk_heal_is_damage_alone(side, in);
+	if (!is_alone && bpk_heal_is_earlier(side, path))
 		return bpk_fail(err, BPK_REPAIRABLE,
 				"%s; it is an older state than that of its parity: bpk repair "
 				"--apply -o OUT %s writes the later one",
 				plain.text, word);
-	if (!verdict->heals && !bpk_heal_is_damage_alone(side, in)) {
+	if (!is_alone) {
 		bpk_fail(err, BPK_CORRUPT,
-			 "%s; it was changed since its parity was made: bpk repair --apply -o OUT "
-			 "%s saves all chunks, or if some are lost the state of then, without "
-			 "these changes",
+			 "%s; its parity is of another time, and it may have been changed since: "
+			 "bpk repair --apply -o OUT %s saves all chunks, or the state of then if "
+			 "that has more",
 			 plain.text, word);
 		err->advises = true;
 		return -1;
@@ -154,6 +156,35 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 	if (bpk_err_pass_memory(&why, err) != 0)
 		return -1;
 	return earlier ? bpk_err_subject(err, "%s", path) : 0;
+}
+
+/* The archive beside this parity file, of another time, is damaged, and can be restored: why. */
+static bool is_restorable(const struct bpk_shared *shared, const char *path, struct bpk_err *why)
+{
+	struct bpk_heal_verdict verdict;
+	struct bpk_input in;
+	int rc = bpk_input_look(&in, path, NULL, why);
+
+	if (rc == 0)
+		rc = bpk_side_verify(shared, &in, why);
+	if (rc != 0)
+		(void)bpk_heal_judge(shared, &in, rc, &verdict, why);
+	bpk_input_close(&in);
+	return rc != 0 && why->kind == BPK_REPAIRABLE;
+}
+
+int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	struct bpk_side side;
+	bool there;
+	bool restorable = bpk_side_open(&side, path, &there, &why) == 0 && there &&
+			  bpk_heal_seems_other(&side, path) &&
+			  bpk_side_compare(&side, path, &why) == 0 && side.scan.lost == 0 &&
+			  bpk_side_has_damage(&side) && is_restorable(shared, path, &why);
+
+	bpk_side_clear(&side);
+	return restorable ? bpk_fail_as(err, &why) : bpk_err_pass_memory(&why, err);
 }
 
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)

@@ -117,7 +117,8 @@ bool bpk_heal_find_bad(const struct bpk_side *side, uint64_t *offset, uint64_t *
 	return *size > 0;
 }
 
-static bool has_earlier_files(const struct bpk_side *side, const char *path)
+/* How the files of a directory differ from its list by their times and sizes; not: zeros. */
+static struct bpk_parity_drift drift_of(const struct bpk_side *side, const char *path)
 {
 	struct bpk_parity_files now;
 	struct bpk_parity_drift drift = { 0 };
@@ -125,15 +126,28 @@ static bool has_earlier_files(const struct bpk_side *side, const char *path)
 	if (bpk_side_list(path, &now, NULL) == 0)
 		drift = bpk_parity_files_drift(bpk_parity_files(side->parity), &now);
 	bpk_parity_files_clear(&now);
-	return drift.newer > 0 && drift.later == 0;
+	return drift;
+}
+
+bool bpk_heal_seems_other(const struct bpk_side *side, const char *path)
+{
+	struct bpk_parity_drift drift;
+
+	if (bpk_parity_files(side->parity) == NULL)
+		return !bpk_side_is_as_then(side, path);
+	drift = drift_of(side, path);
+	return drift.newer + drift.grown + drift.added > 0;
 }
 
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path)
 {
+	struct bpk_parity_drift drift;
 	struct stat now;
 
-	if (bpk_parity_files(side->parity) != NULL)
-		return has_earlier_files(side, path);
+	if (bpk_parity_files(side->parity) != NULL) {
+		drift = drift_of(side, path);
+		return drift.newer > 0 && drift.later == 0;
+	}
 	return stat(path, &now) == 0 && !bpk_side_is_current(side, &now) &&
 	       bpk_parity_time_passed(now.st_mtim, bpk_parity_time(side->parity));
 }

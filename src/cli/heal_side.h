@@ -24,7 +24,14 @@ int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct b
  * or does not open. */
 bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_input *in);
 
-/* True if the archive at path is of an earlier time than its parity file. Nothing is read. */
+/* True if the state that parity restores has the same bytes of every chunk in found that is intact
+ * and proven, so that it lacks none of them. The archive was compared with it. */
+bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
+		    const struct bpk_salvage *found);
+
+/* True if the archive at path is of another time than its parity file, or of an earlier one.
+ * Nothing is read. */
+bool bpk_heal_seems_other(const struct bpk_side *side, const char *path);
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);
 
 /* True if the archive, which was compared and is not empty, has no cell in common with its parity

@@ -1,5 +1,5 @@
 /* Tells damage of an archive from changes since its parity file was made: the door is heal_side.h.
- * Called by heal_judge.c and heal.c. */
+ * Called by heal_judge.c, heal.c and salvage.c. */
 #include "cli/heal_side.h"
 
 #include <stdlib.h>
@@ -9,12 +9,14 @@ struct stretch {
 	uint64_t start, end;
 };
 
-/* Damaged chunks that lie in cells which differ. One thread's own. */
+/* Bytes that parity restores differently, and damaged chunks that have such. One thread's own. */
 struct sought {
 	const struct bpk_side *side;
 	const struct bpk_input *in;
-	struct stretch *damaged;
-	size_t count, room;
+	struct bpk_source *source;
+	struct stretch *differing, *damaged; /* by their starts, once they are sorted */
+	size_t ndiffering, differing_room, ndamaged, damaged_room;
+	struct bpk_buf cell;
 	const struct bpk_parity_file **files; /* of a directory, by name */
 	size_t nfiles;
 };
@@ -42,50 +44,125 @@ static bool sort_files(struct sought *s)
 	return s->files != NULL;
 }
 
-/* The offset of a file's extent; unknown if parity does not cover it. */
-static uint64_t find_start(const struct sought *s, char *name)
+/* Where bytes of the file, of a directory of that name, are among those that parity covers; false:
+ * it does not cover them. */
+static bool place_stretch(const struct sought *s, char *name, struct stretch *stretch)
 {
 	const struct bpk_parity_file key = { .name = name }, *wanted = &key, **found;
 
+	if (s->files == NULL)
+		return stretch->end <= bpk_parity_size(s->side->parity);
 	found = bsearch(&wanted, s->files, s->nfiles, sizeof *s->files, compare_names);
-	return found != NULL ? (*found)->start : BPK_UNKNOWN;
+	if (found == NULL || stretch->end > (*found)->size)
+		return false;
+	stretch->start += (*found)->start;
+	stretch->end += (*found)->start;
+	return true;
 }
+
+/* ---- the bytes that differ ---- */
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* A byte differs. Stretches with fewer equal bytes in between are one: no chunk is that short. */
+static int add_byte(struct sought *s, uint64_t at, struct bpk_err *err)
+{
+	struct stretch *last = s->ndiffering > 0 ? &s->differing[s->ndiffering - 1] : NULL, *grown;
+
+	if (last != NULL && at - last->end < BPK_CHUNK_HEADER_SIZE) {
+		last->end = at + 1;
+		return 0;
+	}
+	grown = bpk_alloc_grow(s->differing, s->ndiffering, &s->differing_room, sizeof *grown, err);
+	if (grown == NULL)
+		return -1;
+	s->differing = grown;
+	grown[s->ndiffering++] = (struct stretch){ at, at + 1 };
+	return 0;
+}
+
+/* A cell as parity restores it. Bytes behind the end of a file are missing, and do not differ. */
+static int compare_cell(void *arg, uint64_t offset, struct bpk_view bytes, struct bpk_err *err)
+{
+	struct sought *s = arg;
+	uint64_t size = s->side->scan.size;
+	size_t there = offset < size ? (size_t)bpk_min_u64(bytes.size, size - offset) : 0;
+
+	if (bpk_buf_resize(&s->cell, bytes.size, err) != 0 ||
+	    bpk_parity_read(s->source, offset, bpk_span(s->cell.data, bytes.size), err) != 0)
+		return -1;
+	for (size_t i = 0; i < there; i++)
+		if (s->cell.data[i] != bytes.data[i] && add_byte(s, offset + i, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* Cells come group by group. False: not all can be restored, or memory is short. */
+static bool find_differing(struct sought *s)
+{
+	const struct bpk_parity_files *files = bpk_parity_files(s->side->parity);
+	int rc;
+
+	if (s->side->scan.lost > 0 || !sort_files(s))
+		return false;
+	rc = files == NULL ? bpk_source_open(s->in->path, &s->source, NULL)
+			   : bpk_parity_files_source(s->in->place.directory, files, true,
+						     &s->source, NULL);
+	if (rc == 0)
+		rc = bpk_parity_heal(s->side->parity, s->source, &s->side->scan, compare_cell, s,
+				     NULL);
+	if (s->ndiffering > 0)
+		qsort(s->differing, s->ndiffering, sizeof *s->differing, compare_starts);
+	return rc == 0;
+}
+
+static bool differs(const struct sought *s, const struct stretch *stretch)
+{
+	size_t low = 0, high = s->ndiffering;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->differing[mid].end <= stretch->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->ndiffering && s->differing[low].start < stretch->end;
+}
+
+static void clear(struct sought *s)
+{
+	bpk_source_close(s->source);
+	bpk_buf_clear(&s->cell);
+	free(s->differing);
+	free(s->damaged);
+	free(s->files);
+}
+
+/* ---- the chunks ---- */
 
 /* Where the bytes of a chunk are among those that parity covers; false: that is unknown. */
 static bool find_stretch(const struct sought *s, uint64_t number, struct stretch *stretch)
 {
 	const struct bpk_info *info = s->in->info;
 	struct bpk_where where = { 0 };
-	uint64_t start = 0;
 
 	if (s->in->format->reader->locate(s->in->reader, number, &where, NULL) != 0 ||
 	    where.header.special != BPK_SPECIAL_NONE)
 		return false;
-	if (s->files != NULL)
-		start = find_start(s, where.file);
-	if (start == BPK_UNKNOWN)
-		return false;
-	stretch->start = start + where.packed_offset;
+	stretch->start = where.packed_offset;
 	stretch->end = stretch->start + where.header.packed_size;
-	if (info->chunks.checksum != NULL)
+	if (!place_stretch(s, where.file, stretch))
+		return false;
+	if (info->chunks.checksum != NULL) /* it follows the chunk, but in frames */
 		stretch->end += info->chunks.checksum->size;
 	return true;
-}
-
-/* *any: a cell with bytes of the stretch differs; *all: each does. */
-static void compare_cells(const struct bpk_side *side, const struct stretch *stretch, bool *any,
-			  bool *all)
-{
-	uint64_t end = bpk_min_u64(stretch->end, bpk_parity_size(side->parity)), run;
-
-	*any = false;
-	*all = true;
-	for (uint64_t at = stretch->start; at < end; at += run) {
-		bool bad = bpk_parity_is_bad(side->parity, &side->scan, at, &run);
-
-		*any = *any || bad;
-		*all = *all && bad;
-	}
 }
 
 static bool is_intact(const struct bpk_input *in, uint64_t number)
@@ -100,53 +177,42 @@ static bool is_intact(const struct bpk_input *in, uint64_t number)
 	return intact;
 }
 
-/* Note the damaged chunks in cells that differ. False: an intact one has such cells alone, as one
- * that was written since, or memory is short. */
+/* Note the damaged chunks that differ. False: an intact one does, as one that was written since, or
+ * memory is short. */
 static bool find_damaged(struct sought *s)
 {
 	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {
 		struct stretch stretch, *grown;
-		bool any, all;
 
-		if (!find_stretch(s, n, &stretch))
+		if (!find_stretch(s, n, &stretch) || !differs(s, &stretch))
 			continue;
-		compare_cells(s->side, &stretch, &any, &all);
-		if (!any)
-			continue;
-		if (is_intact(s->in, n)) {
-			if (all)
-				return false;
-			continue;
-		}
-		grown = bpk_alloc_grow(s->damaged, s->count, &s->room, sizeof *grown, NULL);
+		if (is_intact(s->in, n))
+			return false;
+		grown = bpk_alloc_grow(s->damaged, s->ndamaged, &s->damaged_room, sizeof *grown,
+				       NULL);
 		if (grown == NULL)
 			return false;
 		s->damaged = grown;
-		grown[s->count++] = stretch;
+		grown[s->ndamaged++] = stretch;
 	}
+	if (s->ndamaged > 0)
+		qsort(s->damaged, s->ndamaged, sizeof *s->damaged, compare_starts);
 	return true;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* True if each cell that differs has bytes of a damaged chunk, or is missing. */
+/* True if each byte that differs is of a damaged chunk. */
 static bool are_covered(const struct sought *s)
 {
-	uint64_t size = bpk_min_u64(bpk_parity_size(s->side->parity), s->side->scan.size), run;
 	size_t next = 0;
 
-	for (uint64_t at = 0; at < size; at += run) {
-		if (!bpk_parity_is_bad(s->side->parity, &s->side->scan, at, &run))
-			continue;
-		while (next < s->count && s->damaged[next].end <= at)
+	for (size_t i = 0; i < s->ndiffering; i++) {
+		uint64_t at = s->differing[i].start;
+
+		while (next < s->ndamaged && s->damaged[next].end <= at)
 			next++;
-		if (at + run <= s->side->scan.size &&
-		    (next == s->count || s->damaged[next].start >= at + run))
+		for (size_t k = next; k < s->ndamaged && s->damaged[k].start <= at; k++)
+			at = bpk_max_u64(at, s->damaged[k].end);
+		if (at < s->differing[i].end)
 			return false;
 	}
 	return true;
@@ -157,20 +223,42 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	struct sought sought = { .side = side, .in = in };
 	bool alone;
 
-	/* bytes behind a sealed archive are no part of it */
+	/* bytes behind a sealed archive are no part of it, nor are those by which a file grew in no
+	 * time */
 	if (bpk_side_is_as_then(side, in->path) ||
+	    (bpk_parity_files(side->parity) != NULL &&
+	     side->drift.newer + side->drift.added == 0) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
 	if (side->drift.missing + side->drift.resized + side->drift.added > 0 ||
-	    side->scan.size > bpk_parity_size(side->parity))
+	    side->scan.size > bpk_parity_size(side->parity) || !find_differing(&sought)) {
+		clear(&sought);
 		return false;
+	}
 	alone = in->reader == NULL || in->format->reader->locate == NULL ||
-		in->info->chunks.count == BPK_UNKNOWN ||
-		(sort_files(&sought) && find_damaged(&sought));
-	if (alone && sought.count > 0)
-		qsort(sought.damaged, sought.count, sizeof *sought.damaged, compare_starts);
+		in->info->chunks.count == BPK_UNKNOWN || find_damaged(&sought);
 	alone = alone && are_covered(&sought);
-	free(sought.damaged);
-	free(sought.files);
+	clear(&sought);
 	return alone;
+}
+
+bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
+		    const struct bpk_salvage *found)
+{
+	struct sought sought = { .side = side, .in = in };
+	bool keeps = find_differing(&sought);
+
+	for (size_t i = 0; keeps && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct stretch stretch = { saved->offset, saved->offset + saved->packed_size };
+
+		if (!saved->intact || saved->unproven || saved->special != BPK_SPECIAL_NONE)
+			continue;
+		keeps = place_stretch(&sought,
+				      found->files != NULL ? found->files[saved->file] : NULL,
+				      &stretch) &&
+			!differs(&sought, &stretch);
+	}
+	clear(&sought);
+	return keeps;
 }

@@ -107,7 +107,7 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 	}
 	if (rc == 0)
 		rc = applies ? bpk_side_test(shared, in, damage) : look(in, damage);
-	if (rc == 0 && !applies && bpk_place_remark(&in->place) == NULL) {
+	if (rc == 0 && !applies) {
 		rc = bpk_side_test(shared, in, damage);
 		if (rc != 0 && (damage->kind != BPK_CORRUPT || is_tail_alone(in, damage)))
 			return UNREAD;
@@ -201,34 +201,28 @@ static void tell_whole(struct bpk_salvage_job *job, const char *path)
 		bpk_heal_tell_whole(job->shared, path);
 }
 
-/* *has: it has a parity file, which is one by its head; *later: of an earlier state, perhaps. */
-static int find_side(const char *path, bool *has, bool *later, struct bpk_err *err)
+/* *has: it has a parity file, which is one by its head. has_state: of an earlier state, perhaps. */
+static int find_side(struct bpk_salvage_job *job, const char *path, bool *has, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
-	struct bpk_side side;
+	struct bpk_side *side = &job->side;
 
-	*later = false;
-	if (bpk_side_open(&side, path, has, &why) != 0)
+	if (bpk_side_open(side, path, has, &why) != 0)
 		*has = why.kind != BPK_CORRUPT;
 	else if (*has)
-		*later = bpk_parity_files(side.parity) != NULL || !bpk_side_is_as_then(&side, path);
-	bpk_side_clear(&side);
+		job->has_state =
+			bpk_parity_files(side->parity) != NULL || !bpk_side_is_as_then(side, path);
 	return bpk_err_pass_memory(&why, err);
 }
 
 /* True if its parity, to which the damaged archive is compared, lacks later changes. */
-static bool lacks_changes(const struct bpk_salvage_job *job)
+static bool lacks_changes(struct bpk_salvage_job *job)
 {
 	const char *path = job->in.path;
-	struct bpk_side side;
-	bool there;
-	bool lacks = bpk_side_open(&side, path, &there, NULL) == 0 && there &&
-		     bpk_side_compare(&side, path, NULL) == 0 &&
-		     !bpk_heal_is_damage_alone(&side, &job->in) &&
-		     !bpk_heal_is_earlier(&side, path);
 
-	bpk_side_clear(&side);
-	return lacks;
+	return bpk_side_compare(&job->side, path, NULL) == 0 &&
+	       !bpk_heal_is_damage_alone(&job->side, &job->in) &&
+	       !bpk_heal_is_earlier(&job->side, path);
 }
 
 /* *opened: it was opened, and its chunks can be searched for. may_heal: not if parity may restore
@@ -239,7 +233,7 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 	bool heals =
 		may_heal && job->fill == BPK_FILL_NONE && job->from == NULL && !job->found.guesses;
 	struct bpk_err why = { 0 };
-	bool has = false, later = false;
+	bool has = false;
 	int rc;
 
 	*opened = false;
@@ -250,9 +244,8 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 	if (rc == 0 && *opened)
 		job->format = bpk_salvage_format(&job->in);
 	if (rc == 0 && job->format != NULL && heals)
-		rc = find_side(path, &has, &later, err);
-	job->has_state = later;
-	*opened = rc == 0 && job->format != NULL && (!has || later);
+		rc = find_side(job, path, &has, err);
+	*opened = rc == 0 && job->format != NULL && (!has || job->has_state);
 	return rc;
 }
 
@@ -302,6 +295,46 @@ static int save_sealed(struct bpk_salvage_job *job, bool *saved, struct bpk_err 
 	return 0;
 }
 
+/* The need of an opened job. A journal that is not used may settle the damage: its choices come
+ * first. */
+static enum need find_need(struct bpk_salvage_job *job, bool applies, struct bpk_err *damage)
+{
+	enum need need;
+
+	if (!applies && bpk_place_remark(&job->in.place) != NULL)
+		return UNREAD;
+	if (applies)
+		bpk_input_tell(&job->in, job->shared);
+	need = need_of(job->shared, &job->in, applies, damage);
+	/* parity that lacks nothing restores it */
+	if (job->has_state && (need != DAMAGED || !lacks_changes(job)))
+		return UNREAD;
+	/* raw data stand for intact chunks that a recorded identity refutes */
+	if (need == WHOLE && applies && job->from != NULL && !has_rest(&job->in) &&
+	    bpk_verify_recorded(job->shared, &job->in, false, damage) != 0)
+		return damage->kind == BPK_CORRUPT ? DAMAGED : UNREAD;
+	return need;
+}
+
+/* Search a damaged archive. Returns UNREAD if the state of its parity is to be restored. */
+static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_err *damage)
+{
+	struct bpk_err err = { 0 };
+
+	if (bpk_salvage_run(job, applies, &err) == 0)
+		return DAMAGED;
+	if (!applies && bpk_heal_is_moving(&job->in)) {
+		bpk_fail_changed(&err);
+		bpk_input_subject(&job->in, &err);
+	} else if (!applies) {
+		weigh(job, damage, &err);
+	}
+	if (job->has_state && (job->lost > 0 || job->found.nchunks == 0 || job->yields))
+		return UNREAD;
+	bpk_report(NULL, &err);
+	return DAMAGED;
+}
+
 bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		      const struct bpk_salvage_how *how)
 {
@@ -312,42 +345,24 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		.found = { .guesses = how->guesses },
 	};
 	bool applies = how->applies;
-	struct bpk_err damage = { 0 }, err = { 0 };
+	struct bpk_err damage = { 0 };
 	enum need need = UNREAD;
 	bool opened, failed, saved = false;
 
 	failed = open_job(&job, path, applies && !how->without_parity, &opened, &damage) != 0 ||
 		 (opened && check_guesses(&job, path, &damage) != 0);
 	if (opened && !failed)
-		need = need_of(job.shared, &job.in, applies, &damage);
-	/* parity that lacks nothing restores it */
-	if (!failed && job.has_state && (need != DAMAGED || !lacks_changes(&job)))
-		need = UNREAD;
-	/* raw data stand for intact chunks that a recorded identity refutes */
-	if (need == WHOLE && applies && job.from != NULL && !has_rest(&job.in) &&
-	    bpk_verify_recorded(job.shared, &job.in, false, &damage) != 0)
-		need = damage.kind == BPK_CORRUPT ? DAMAGED : UNREAD;
+		need = find_need(&job, applies, &damage);
 	/* the next steps would pass a file that could not be read */
 	failed = failed ||
 		 (opened && need == UNREAD && !job.has_state && bpk_err_is_of_machine(&damage));
 	if (!failed && need == DAMAGED && applies)
 		failed = save_sealed(&job, &saved, &damage) != 0;
-	if (saved && !failed)
-		need = DAMAGED;
-	else if (failed || (need == DAMAGED && is_healed(&job, applies, &damage)))
+	if (failed || (need == DAMAGED && !saved && is_healed(&job, applies, &damage)))
 		bpk_report(NULL, &damage);
-	else if (need == DAMAGED && bpk_salvage_run(&job, applies, &err) != 0) {
-		if (!applies && bpk_heal_is_moving(&job.in)) {
-			bpk_fail_changed(&err);
-			bpk_input_subject(&job.in, &err);
-		} else if (!applies) {
-			weigh(&job, &damage, &err);
-		}
-		if (job.has_state && (job.lost > 0 || job.found.nchunks == 0))
-			need = UNREAD;
-		else
-			bpk_report(NULL, &err);
-	} else if (need == WHOLE && is_refuted(&job, how))
+	else if (need == DAMAGED && !saved)
+		need = search(&job, applies, &damage);
+	else if (need == WHOLE && is_refuted(&job, how))
 		need = DAMAGED;
 	else if (need == WHOLE && applies)
 		tell_whole(&job, path);

@@ -36,7 +36,9 @@ struct bpk_salvage_job {
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
 	bool by_raw;            /* they have told the numbers of chunks */
-	bool has_state;         /* its parity file restores another state, if chunks are lost */
+	struct bpk_side side;   /* beside an archive that may be restored by it; else zeroed */
+	bool has_state;         /* it may restore another state, which is that if chunks are lost */
+	bool yields;            /* or if it lacks none of them, and has parts that are lost here */
 	bool is_moved;          /* the seal says that some chunks are not at their places */
 	bool is_untested;       /* or it cannot tell */
 	struct bpk_chunk_ctx *ctx;

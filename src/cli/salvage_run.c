@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/heal.h"
+#include "cli/heal_side.h"
 #include "cli/report.h"
 
 /* ---- the count ---- */
@@ -66,13 +67,13 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 	if (job->lost > 0 && job->in.place.is_member)
 		return "; its parity file, if the tar has that, restores more once both are "
 		       "extracted, as do copies (--merge) or the raw data (--from); bpk repair "
-		       "--apply --fill zero -o OUT FILE (or skip) writes the others";
+		       "--apply --fill zero -o OUT FILE writes the others";
 	if (job->lost > 0 && job->found.maybe_array)
 		return "; copies (--merge) restore more, bpk repair --apply --fill zero -o OUT "
-		       "FILE (or skip) writes the others, chunk by chunk";
+		       "FILE writes the others, chunk by chunk";
 	if (job->lost > 0)
 		return "; copies (--merge) or the raw data (--from) restore more, bpk repair "
-		       "--apply --fill zero -o OUT FILE (or skip) writes the others";
+		       "--apply --fill zero -o OUT FILE writes the others";
 	return job->found.nchunks == 1
 		       ? "; bpk repair --apply -o OUT FILE makes an archive of it"
 		       : "; bpk repair --apply -o OUT FILE makes an archive of them";
@@ -153,6 +154,18 @@ int bpk_salvage_find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 	return 0;
 }
 
+/* True if an archive of the chunks would be less than the state that parity restores: other parts
+ * are lost or in doubt, and that state has all chunks that are proven. */
+static bool yields(const struct bpk_salvage_job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	return job->has_state &&
+	       (found->doubt.size > 0 || found->nunproven > 0 || !found->counted || found->sealed ||
+		job->loses_ident) &&
+	       bpk_heal_keeps(&job->side, &job->in, found);
+}
+
 int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	if (bpk_salvage_find_chunks(job, err) != 0)
@@ -173,7 +186,8 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 		return -1;
 	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE && job->raw == NULL)
 		return fail_lost(job, "; --fill zero or skip writes the others", err);
-	if (applies && bpk_salvage_save(job, err) != 0)
+	job->yields = applies && yields(job);
+	if (job->yields || (applies && bpk_salvage_save(job, err) != 0))
 		return -1;
 	if (applies && job->found.sealed && !job->shared->quiet)
 		bpk_note(bpk_input_name(job->in.path), "was sealed; the result has no seal");
@@ -229,6 +243,7 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 
 void bpk_salvage_job_clear(struct bpk_salvage_job *job)
 {
+	bpk_side_clear(&job->side);
 	bpk_salvage_clear(&job->found);
 	bpk_buf_clear(&job->parcel.raw);
 	bpk_buf_clear(&job->parcel.packed);

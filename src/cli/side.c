@@ -428,7 +428,7 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 	struct stat now;
 
 	if (bpk_parity_files(side->parity) != NULL)
-		return side->drift.newer + side->drift.added == 0;
+		return side->drift.newer + side->drift.grown + side->drift.added == 0;
 	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }

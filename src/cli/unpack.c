@@ -376,7 +376,7 @@ static void unpack_one(void *arg, const char *path)
 		bpk_tally_skipped(&args->shared, path, "its result is up to date");
 	} else {
 		bpk_tally_failed(&args->shared, &err);
-		if (args->fill == BPK_FILL_NONE)
+		if (args->fill == BPK_FILL_NONE || in.info == NULL)
 			advise(args, &in, &err);
 		bpk_report(NULL, &err);
 	}

@@ -194,11 +194,14 @@ static const char *find_advice(const struct bpk_input *in, const struct bpk_veri
 	*use = "settles it";
 	if (is_open && bpk_place_pending(&in->place))
 		return "a change was interrupted and is pending: bpk repair --in-place";
+	*use = "shows the choices";
+	if (is_open && bpk_place_remark(&in->place) != NULL)
+		return "bpk repair";
 	*use = "writes the content as it is";
 	if (found->differing.count > 0 || found->sound)
 		return "bpk unpack -o RAW";
 	*use = "saves the content that is sealed";
-	if (found->intact && bpk_input_rest(in) > 0)
+	if (found->intact && bpk_input_rest(in) > 0 && bpk_input_check_damage(in, NULL) == 0)
 		return "bpk repair --apply -o OUT";
 	*use = "writes the content of all";
 	if (in->info != NULL && in->info->members > 1 && in->info->members != BPK_UNKNOWN)

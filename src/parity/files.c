@@ -163,8 +163,12 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 		found += new != NULL;
 		drift.missing += new == NULL;
 		drift.resized += new != NULL &&new->size != old->size;
-		drift.newer += new != NULL &&
-			       (!bpk_parity_time_is(old->time, new->time) || new->size > old->size);
+		if (new == NULL)
+			continue;
+		if (!bpk_parity_time_is(old->time, new->time))
+			drift.newer++;
+		else if (new->size > old->size)
+			drift.grown++;
 	}
 	drift.added = now->count - found;
 	for (size_t i = 0; i < now->count; i++)

@@ -34,7 +34,8 @@ const struct bpk_parity_file *bpk_parity_files_find(const struct bpk_parity_file
 
 /* The differences of a list from the present one, which bpk_parity_files_list made. */
 struct bpk_parity_drift {
-	uint64_t missing, resized, newer; /* newer: of another time, or longer than it was */
+	uint64_t missing, resized, newer; /* newer: of another time */
+	uint64_t grown;                   /* of the same time, and longer than it was */
 	uint64_t added;
 	uint64_t later; /* than all files were */
 };

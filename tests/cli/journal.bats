@@ -320,6 +320,25 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     done
 }
 
+@test "a journal that is not used is named where the metadata are damaged without it" {
+    local at
+    need_nth
+    data positions-f32 100000 A
+    bpk pack -q --set run=7 -o x.blp A
+    for ((at = 3; at < 40; at++)); do
+        "$nth" -n $at -a after "$BPK" meta set x.blp 'note="a long text"' >"$out" 2>&1 || true
+        "$BPK" verify x.blp 2>&1 | grep -q pending && break
+    done
+    mkdir copy
+    cp -p x.blp .x.blp.bpkj copy/
+    printf XX | dd of=copy/x.blp bs=1 seek=70 conv=notrunc status=none
+    refuses 1 'not used: it was made for .*--use-journal.*--drop-journal' bpk repair copy/x.blp
+    ends 2 bpk verify copy/x.blp
+    says 'copy/x.blp: metadata: .*; bpk repair copy/x.blp shows the choices$'
+    ends 2 bpk repair --apply -o out.blp copy/x.blp
+    says 'its journal .* is not used: .*; bpk repair copy/x.blp shows the choices$'
+}
+
 @test "repair tells what is pending and why something is not used, settles it, or drops it" {
     for kind in "${kinds[@]}"; do
         prepare "$kind"

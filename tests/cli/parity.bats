@@ -260,14 +260,63 @@ protected() {
     cp kept a.blp.bpp
     rot a.blp 300000 1
     cp -p a.blp damaged
-    refuses 2 'changed since its parity was made: bpk repair --apply -o OUT a.blp saves all chunks, or if some are lost the state of then, without these changes' bpk verify --heal a.blp
+    refuses 2 'its parity is of another time, and it may have been changed since: bpk repair --apply -o OUT a.blp saves all chunks, or the state of then if that has more' bpk verify --heal a.blp
     same a.blp damaged
     ends 2 bpk repair --apply -o out a.blp
-    says '^bpk: out: has the state in which a.blp was when its parity was made, without the changes since$'
+    says '^bpk: out: has the state in which a.blp was when its parity was made; changes since then, if there were any, are not in it$'
     same out then
     # the changes are in the chunks that are intact
     ends 2 bpk repair --apply --fill zero -f -o out a.blp
     bpk cat out | head -c 400 | cmp - changed
+}
+
+# Of a copy without its times; the damage is not in chunks alone.
+@test "parity of another time stands for metadata, and for chunks whose digest is damaged" {
+    data positions-f32 200000 raw
+    for format in blp b2frame; do
+        rm -rf a a.bpp copy && mkdir copy
+        bpk pack -q -F $format -z 16K --set run=7 --seal --parity 12 -o a raw
+        sleep 0.02
+        cp a a.bpp copy/
+        cd copy
+        [ $format = blp ] && rot a 70 1 || rot a $(($(stat -c %s a) - 30)) 1
+        rot a 20000 1
+        ends 2 bpk repair --apply -o out a
+        says '^bpk: out: has the state in which a was when its parity was made; changes since then, if there were any, are not in it$'
+        same out ../a
+        # metadata alone
+        [ $format = b2frame ] || {
+            cp ../a a
+            rot a 70 1
+            ends 2 bpk repair --apply -f -o out a
+            same out ../a
+        }
+        cd ..
+    done
+}
+
+@test "what parity of another time restores is not written to" {
+    data positions-f32 200000 raw
+    for format in blp b2frame; do
+        rm -rf a a.bpp copy && mkdir copy
+        bpk pack -q -F $format -z 16K --parity 12 -o a raw
+        sleep 0.02
+        cp a a.bpp copy/
+        cd copy
+        rot a 20000 1
+        cp a damaged
+        for change in "append a ../raw" "truncate --bytes 100000 a" "meta set a run=7" "write --at 0 a ../raw"; do
+            refuses 3 '^bpk: a: chunk 1 .*; parity of another time restores all of it: bpk repair --apply -o OUT a' bpk $change
+            same a damaged
+        done
+        quietly bpk repair -q --apply -o out a
+        same out ../a
+        # a whole copy is changed, and its parity renewed
+        cp ../a a
+        bpk append a ../raw
+        quietly bpk verify a
+        cd ..
+    done
 }
 
 @test "an unusable parity file is no damage of the archive" {
@@ -415,7 +464,7 @@ heal_until() {
         ends 2 bpk verify a.blp
         ! grep 'a healing was interrupted' "$err"
         bpk $how a.blp >"$out" 2>&1 || :
-        refuses 2 'changed since its parity was made' bpk verify --heal a.blp
+        refuses 2 'its parity is of another time, and it may have been changed since' bpk verify --heal a.blp
         [ "$(tail -c +30101 a.blp | head -c 7)" = foreign ]
     done
 }
@@ -1188,6 +1237,14 @@ END
         { head -c 8192 a && cat piece && tail -c +10193 a; } >now
         bpk cat new | cmp - now
         rm new
+        refuses 3 "chunk 12 .* older state" bpk append $name piece
+        # with the bytes of the same state but for the damage, an earlier time does not make it older
+        cp -p old $name
+        bpk parity -q --force $name
+        dd if=/dev/urandom of=$name bs=1 count=4 seek=50000 conv=notrunc status=none
+        touch -d '2019-02-02 02:02:02' $name
+        refuses 3 "parity of another time restores all of it" bpk verify $name
+        refuses 3 "chunk 12 .*parity of another time restores all of it" bpk append $name piece
     done
 }
 
