@@ -243,14 +243,14 @@ END
         sed "$change" good >state
         cp state was
         cmp -s state good && die "no change: $change"
-        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file)$' bpk verify -r --state state d
         cmp state was
     done
     : >state
     refuses 1 '^bpk: state: is empty; remove it to begin anew$' bpk verify -r --state state d
     for size in 1 18 19 20 100; do
         head -c $size good >state
-        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify)$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file)$' bpk verify -r --state state d
     done
     rm state
     mkdir state
