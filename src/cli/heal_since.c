@@ -1,5 +1,5 @@
 /* Tells damage of an archive from changes since its parity file was made: the door is heal_side.h.
- * Called by heal_judge.c, heal.c and salvage.c. */
+ * Called by heal_judge.c, heal.c, salvage.c and salvage_run.c. */
 #include "cli/heal_side.h"
 
 #include <stdlib.h>
