@@ -147,10 +147,12 @@ static void clear(struct sought *s)
 
 /* ---- the chunks ---- */
 
-/* Where the bytes of a chunk are among those that parity covers; false: that is unknown. */
-static bool find_stretch(const struct sought *s, uint64_t number, struct stretch *stretch)
+/* Where the bytes of a chunk are among those that parity covers, and its digest behind them, but in
+ * frames; false: that is unknown. */
+static bool find_stretch(const struct sought *s, uint64_t number, struct stretch *stretch,
+			 struct stretch *digest)
 {
-	const struct bpk_info *info = s->in->info;
+	const struct bpk_checksum *checksum = s->in->info->chunks.checksum;
 	struct bpk_where where = { 0 };
 
 	if (s->in->format->reader->locate(s->in->reader, number, &where, NULL) != 0 ||
@@ -160,8 +162,9 @@ static bool find_stretch(const struct sought *s, uint64_t number, struct stretch
 	stretch->end = stretch->start + where.header.packed_size;
 	if (!place_stretch(s, where.file, stretch))
 		return false;
-	if (info->chunks.checksum != NULL) /* it follows the chunk, but in frames */
-		stretch->end += info->chunks.checksum->size;
+	digest->start = digest->end = stretch->end;
+	if (checksum != NULL)
+		digest->end += checksum->size;
 	return true;
 }
 
@@ -178,16 +181,23 @@ static bool is_intact(const struct bpk_input *in, uint64_t number)
 }
 
 /* Note the damaged chunks that differ. False: an intact one does, as one that was written since, or
- * memory is short. */
+ * one together with its digest, which may have been written before it was damaged; or memory is
+ * short. */
 static bool find_damaged(struct sought *s)
 {
 	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {
-		struct stretch stretch, *grown;
+		struct stretch stretch, digest, *grown;
+		bool body, both;
 
-		if (!find_stretch(s, n, &stretch) || !differs(s, &stretch))
+		if (!find_stretch(s, n, &stretch, &digest))
 			continue;
-		if (is_intact(s->in, n))
+		body = differs(s, &stretch);
+		both = body && differs(s, &digest);
+		if (!body && !differs(s, &digest))
+			continue;
+		if (both || is_intact(s->in, n))
 			return false;
+		stretch.end = digest.end;
 		grown = bpk_alloc_grow(s->damaged, s->ndamaged, &s->damaged_room, sizeof *grown,
 				       NULL);
 		if (grown == NULL)
@@ -218,6 +228,12 @@ static bool are_covered(const struct sought *s)
 	return true;
 }
 
+static bool has_same_sizes(const struct bpk_side *side)
+{
+	return side->drift.missing + side->drift.resized + side->drift.added == 0 &&
+	       side->scan.size <= bpk_parity_size(side->parity);
+}
+
 bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_input *in)
 {
 	struct sought sought = { .side = side, .in = in };
@@ -230,8 +246,7 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	     side->drift.newer + side->drift.added == 0) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
-	if (side->drift.missing + side->drift.resized + side->drift.added > 0 ||
-	    side->scan.size > bpk_parity_size(side->parity) || !find_differing(&sought)) {
+	if (!has_same_sizes(side) || !find_differing(&sought)) {
 		clear(&sought);
 		return false;
 	}
@@ -248,6 +263,11 @@ bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
 	struct sought sought = { .side = side, .in = in };
 	bool keeps = find_differing(&sought);
 
+	/* frames without their digests: a change shows in sizes */
+	if (keeps && found->unnoticed && has_same_sizes(side)) {
+		clear(&sought);
+		return true;
+	}
 	for (size_t i = 0; keeps && i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
 		struct stretch stretch = { saved->offset, saved->offset + saved->packed_size };

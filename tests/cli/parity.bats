@@ -268,6 +268,14 @@ protected() {
     # the changes are in the chunks that are intact
     ends 2 bpk repair --apply --fill zero -f -o out a.blp
     bpk cat out | head -c 400 | cmp - changed
+    # or in the one that was damaged later: its digest differs, too
+    cp -p then a.blp
+    bpk parity a.blp
+    cp a.blp.bpp kept
+    bpk write --at 0 a.blp changed 2>"$err" || cat "$err"
+    cp kept a.blp.bpp
+    rot a.blp 2000 1
+    refuses 2 'it may have been changed since' bpk verify a.blp
 }
 
 # Of a copy without its times; the damage is not in chunks alone.
