@@ -263,9 +263,8 @@ const char *bpk_merge_lone(const struct bpk_merge *m)
 struct share {
 	uint64_t intact, nchunks; /* chunks */
 	bool certain;             /* their numbers */
-	bool refuted; /* digests over all chunks say that some are not at their places */
-	bool doubted; /* other parts */
-	bool proven;  /* the intact ones were tested by digests */
+	bool doubted;             /* other parts */
+	bool proven;              /* the intact ones were tested by digests */
 };
 
 static struct share share_of(const struct bpk_salvage *found)
@@ -274,25 +273,17 @@ static struct share share_of(const struct bpk_salvage *found)
 		.intact = bpk_salvage_intact(found),
 		.nchunks = found->nchunks,
 		.certain = found->counted && !found->disordered,
-		.refuted = found->disordered,
 		.doubted = found->doubt.size > 0,
 		.proven = found->proven,
 	};
 }
 
-/* True if x, with certain numbers, gives more than y without. If y has more chunks than the archive
- * of x, some of them are copies; if digests refute their order, any of them may be wrong. */
-static bool outweighs(const struct share *x, const struct share *y)
-{
-	return x->intact >= y->intact || x->nchunks < y->nchunks ||
-	       (y->refuted && x->intact >= y->intact / 2);
-}
-
-/* True if x gives more than y. */
+/* True if x gives more than y: few chunks with certain numbers are worth more than many that may
+ * all be at wrong places. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
 	if (x->certain != y->certain)
-		return x->certain ? outweighs(x, y) : !outweighs(y, x);
+		return x->certain ? x->intact > 0 : y->intact == 0;
 	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
 }
 

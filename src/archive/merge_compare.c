@@ -48,7 +48,7 @@ static int read_all(struct bpk_source *source, uint64_t offset, struct bpk_buf *
 	return got < bytes->size ? bpk_fail_changed(err) : 0;
 }
 
-/* A chunk that has moved lies where parts do not. */
+/* A chunk that has moved lies over the parts. */
 int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err)
 {

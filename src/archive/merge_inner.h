@@ -2,7 +2,8 @@
  * Damaged copies and the bytes that are taken from each. Between the files merge*.c of archive.
  *
  * A file of the place is that of one copy, its base. Over it lie runs, which are chunks of other
- * copies, and over these the parts in which copies differ outside of chunks.
+ * copies; over these the parts in which copies differ outside of the chunks of trusted ones; and on
+ * top the runs that have moved, which may fill what these copies have lost.
  */
 #ifndef BPK_ARCHIVE_MERGE_INNER_H
 #define BPK_ARCHIVE_MERGE_INNER_H

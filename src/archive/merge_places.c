@@ -327,6 +327,14 @@ struct around {
 	uint64_t before, behind;             /* how far it has moved */
 };
 
+/* The end of the file is a mark as well, if only chunks lie up to it: as far as the copy differs in
+ * size, it has moved. */
+static bool moved_like_end(const struct loose *l, const struct around *a)
+{
+	return a->is_before && a->before_chained && !a->is_behind && a->behind_chained &&
+	       a->before == l->table->file->sizes[l->copy] - l->table->file->size;
+}
+
 static struct around look_around(struct loose *l, size_t i)
 {
 	struct around a = { 0 };
@@ -360,15 +368,16 @@ static uint64_t find_there(struct loose *l, size_t i, const struct around *a)
 }
 
 /*
- * The lost chunk that chunk i is by its neighbours: those on both sides have moved alike; or one is
- * joined to it, bytes came or went on the other side, and nothing equals it.
+ * The lost chunk that chunk i is by its neighbours: those on both sides, or the one before it and
+ * the end of the file, have moved alike; or one is joined to it, bytes came or went on the other
+ * side, and nothing equals it.
  */
 static uint64_t find_between(struct loose *l, size_t i)
 {
 	const struct bpk_merge_print *print = &l->all[i];
 	struct around a = look_around(l, i);
 
-	if (a.is_before && a.is_behind && a.before == a.behind)
+	if (moved_like_end(l, &a) || (a.is_before && a.is_behind && a.before == a.behind))
 		return find_lost(l, print->offset - a.before, print->size);
 	if (l->known[i] || !print->once)
 		return BPK_UNKNOWN;

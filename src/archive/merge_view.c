@@ -223,14 +223,16 @@ static size_t find_run(const struct bpk_merge_file *file, uint64_t offset)
 	return i > 0 && offset - file->runs[i - 1].at < file->runs[i - 1].size ? i - 1 : i;
 }
 
-static int lay_runs(const struct layers *l, uint64_t offset, struct bpk_span out,
+/* Lay the chunks that have moved, or those that have not. */
+static int lay_runs(const struct layers *l, bool moved, uint64_t offset, struct bpk_span out,
 		    struct bpk_err *err)
 {
 	const struct bpk_merge_file *file = l->file;
 
 	for (size_t i = find_run(file, offset);
 	     i < file->nruns && file->runs[i].at < offset + out.size; i++)
-		if (lay(l, file->runs[i].copy, file->runs[i].at, file->runs[i].size,
+		if ((file->runs[i].at != file->runs[i].offset) == moved &&
+		    lay(l, file->runs[i].copy, file->runs[i].at, file->runs[i].size,
 			file->runs[i].offset, offset, out, err) != 0)
 			return -1;
 	return 0;
@@ -259,8 +261,9 @@ static int layers_read_at(void *arg, uint64_t offset, struct bpk_span out, size_
 		return 0;
 	out.size = (size_t)bpk_min_u64(out.size, l->size - offset);
 	if (read_base(l, offset, out, err) != 0 ||
-	    (l->with_runs && lay_runs(l, offset, out, err) != 0) ||
-	    (l->with_parts && lay_parts(l, offset, out, err) != 0))
+	    (l->with_runs && lay_runs(l, false, offset, out, err) != 0) ||
+	    (l->with_parts && lay_parts(l, offset, out, err) != 0) ||
+	    (l->with_runs && lay_runs(l, true, offset, out, err) != 0))
 		return -1;
 	*got = out.size;
 	return 0;

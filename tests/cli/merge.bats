@@ -462,7 +462,12 @@ END
     # the end of one is missing, and the head of the other, so that the numbers of its chunks are lost
     head -c 180000 one.blp >1.blp
     tail -c 220000 one.blp >2.blp
+    cp 1.blp 4.blp
+    hurt 4.blp 0 32
     ends 2 bpk repair --merge -o new.blp 1.blp 2.blp
+    says '^bpk: 1.blp: 13 of 30 chunks are lost'
+    # neither knows them
+    ends 2 bpk repair --merge -o new.blp 4.blp 2.blp
     says '^bpk: 2.blp: gives more chunks than the copies together, and is taken alone$'
     grep -qx '2.blp: raw bytes 0:210000 are intact, but not certain' "$out" || die "$(cat "$out")"
 }
@@ -974,5 +979,21 @@ tells_states() { # old new line
         ends 2 bpk repair --merge -f -o new.blp $names
         says 'have the same chunks in different orders'
         bpk repair --merge --json $names 2>"$err" | grep -q '"certain":false' || die "$names"
+    done
+}
+
+@test "few chunks whose numbers are certain are worth more than many at unknown places" {
+    need_python
+    data noise 44000 A
+    bpk pack -q -z 4K -t 8 -o 0.blp A
+    cp 0.blp 1.blp
+    local lost
+    for lost in 3 4 7 8 9 10; do hurt 1.blp $(($(offset_of 0.blp $lost) + 900)) 4; done
+    { tail -c +3001 0.blp | head -c 15000 && echo XX && tail -c +18001 0.blp; } >2.blp
+    for copies in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f --fill zero -o new.blp $copies
+        says '1 of 11 chunks is lost'
+        # of chunk 4 bytes went in both
+        bpk cat new.blp | same - <(head -c 16384 A && head -c 4096 /dev/zero && tail -c +20481 A)
     done
 }
