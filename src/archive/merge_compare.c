@@ -67,6 +67,17 @@ int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[run->copy], err);
 }
 
+int bpk_merge_hash_run(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *run,
+		       struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 };
+	int rc = bpk_merge_read_run(m, file, run, &bytes, err);
+
+	run->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes));
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
 int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
 			   const struct bpk_merge_run *x, struct bpk_merge_file *y_file,
 			   const struct bpk_merge_run *y, bool *same, struct bpk_err *err)
@@ -147,10 +158,11 @@ static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_er
 }
 
 /* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
- * any. */
+ * any; and that of a file that was copied or exchanged is no chunk of its number. */
 static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
 {
-	return bpk_merge_is_sure(&m->found[a]) && bpk_merge_is_sure(&m->found[b]) &&
+	return !bpk_merge_has_same_list(m, a, b) && bpk_merge_is_sure(&m->found[a]) &&
+	       bpk_merge_is_sure(&m->found[b]) &&
 	       (!m->proven || (m->found[a].proven && m->found[b].proven));
 }
 

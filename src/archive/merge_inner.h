@@ -194,6 +194,9 @@ int bpk_merge_compare_order(struct bpk_merge *m, struct bpk_err *err);
 /* List the prints of all copies, and judge their places. */
 int bpk_merge_judge(struct bpk_merge *m, struct bpk_err *err);
 
+/* Forget those of a copy. */
+void bpk_merge_drop_prints(struct bpk_merge *m, size_t copy);
+
 /* A chunk with this hash; NULL: there is none. */
 const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
 						   uint64_t hash);
@@ -271,6 +274,20 @@ int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err);
 int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *proof,
 			  struct bpk_err *err);
 
+/* ---- Data files of directories: merge_exchanged.c ---- */
+
+/* True if two directories have the same list of digests over all chunks: they are copies of one
+ * archive, though data files may have been copied or exchanged. */
+bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b);
+
+/* A file that is a copy of another one, as a copy of the archive shows, counts as missing. */
+int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err);
+
+/* True if the archive has the chunk, which a digest of its number proves, in another file than
+ * this. reader: of the union; NULL: that does not open. */
+bool bpk_merge_is_elsewhere(const struct bpk_merge *m, const struct bpk_salvage *found,
+			    const struct bpk_merge_file *file, uint64_t number, void *reader);
+
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 
 /* Choose the size and the base of a file, and list its parts. */
@@ -300,6 +317,10 @@ struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
  * these. */
 int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err);
+
+/* Set its hash. */
+int bpk_merge_hash_run(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *run,
+		       struct bpk_err *err);
 
 /* *same: the bytes of two chunks are equal. */
 int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,

@@ -47,7 +47,7 @@ int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 	enum bpk_merge_ident verdict = BPK_MERGE_NOT_RECORDED;
 	bool refuted = false;
 
-	if (bpk_salvage_intact(found) < found->nchunks || found->count == 0)
+	if (bpk_salvage_intact(found) < found->nchunks || found->count == 0 || found->numbered)
 		return 0;
 	if (found->sealed && test_seal(m, copy, &refuted, err) != 0)
 		return -1;
@@ -112,19 +112,13 @@ static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *st
 	return 0;
 }
 
-static void drop_prints(struct bpk_merge *m, size_t copy)
-{
-	free(m->prints[copy].all);
-	m->prints[copy] = (struct bpk_merge_prints){ 0 };
-}
-
 /* Nothing of a copy is used any more. */
 static void drop_copy(struct bpk_merge *m, size_t copy)
 {
 	m->dropped[copy] = true;
 	bpk_salvage_clear(&m->found[copy]);
 	m->found[copy] = (struct bpk_salvage){ 0 };
-	drop_prints(m, copy);
+	bpk_merge_drop_prints(m, copy);
 	for (size_t i = 0; i < m->nfiles; i++) {
 		m->files[i].sizes[copy] = m->files[i].first[copy] = BPK_UNKNOWN;
 		m->files[i].end[copy] = 0;
@@ -147,7 +141,7 @@ static void drop_files(struct bpk_merge *m)
 			free(m->files[i].name);
 	}
 	for (size_t c = 0; kept < m->nfiles && c < m->ncopies; c++)
-		drop_prints(m, c);
+		bpk_merge_drop_prints(m, c);
 	m->nfiles = kept;
 	for (size_t i = 0; m->names != NULL && i < kept; i++)
 		m->names[i] = m->files[i].name;

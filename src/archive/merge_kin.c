@@ -297,15 +297,12 @@ static int compare_headers(const struct kinship *k, size_t a, size_t b, struct b
  * into the holes of the other, are noted. */
 static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
 {
-	const struct bpk_salvage *found = k->merge->found;
 	bool sure = k->all[a].sure && k->all[b].sure;
 	bool both = sure && are_compared(k->merge, a, b);
 	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
 	struct tally tally = { 0 };
 
-	/* one list of digests is that of one archive, though files were copied or swapped */
-	if (found[a].exchangeable && found[b].exchangeable && found[a].state != 0 &&
-	    found[a].state == found[b].state) {
+	if (bpk_merge_has_same_list(k->merge, a, b)) {
 		join(k, a, b);
 		return 0;
 	}

@@ -56,6 +56,8 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 	}
 	if (file->trust[old->copy] != file->trust[run->copy])
 		return 0;
+	if (bpk_merge_has_same_list(m, old->copy, run->copy))
+		return 0; /* it tells in the end */
 	return bpk_merge_fail_differ(m, run->number, old->copy, run->copy, err);
 }
 
@@ -84,18 +86,30 @@ static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct b
 	return 0;
 }
 
-/* ---- Copies in their places ---- */
+/* ---- The union ---- */
 
-static int hash_run(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *run,
-		    struct bpk_err *err)
+/* Open the union as it is now; *reader is NULL if it does not open. For close_union. */
+static int open_union(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
+		      struct bpk_err *err)
 {
-	struct bpk_buf bytes = { 0 };
-	int rc = bpk_merge_read_run(m, file, run, &bytes, err);
+	const struct bpk_read_options options = { .as_stored = true, .saves = true };
 
-	run->hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes));
-	bpk_buf_clear(&bytes);
-	return rc;
+	*reader = NULL;
+	if (bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err) != 0)
+		return -1;
+	if (m->format->reader->open(&view->place, &options, reader, NULL) != 0)
+		*reader = NULL;
+	return 0;
 }
+
+static void close_union(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader)
+{
+	if (reader != NULL)
+		m->format->reader->close(reader);
+	bpk_merge_view_close(view);
+}
+
+/* ---- Copies in their places ---- */
 
 /*
  * True if the chunks of a copy that nothing else places, found with the chosen header and offsets,
@@ -119,9 +133,10 @@ static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct
 	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
 }
 
-/* Take the chunks of a copy where they are, as they are found once it has the chosen parts. */
+/* Take the chunks of a copy where they are, as they are found once it has the chosen parts. reader:
+ * of the union; NULL: that does not open. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
-		      struct bpk_err *err)
+		      void *reader, struct bpk_err *err)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
@@ -129,11 +144,12 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
 
 		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
-		    !ends_in(file, copy, &run))
+		    !ends_in(file, copy, &run) ||
+		    bpk_merge_is_elsewhere(m, found, file, run.number, reader))
 			continue;
 		if (!found->counted)
 			run.number = BPK_UNKNOWN;
-		if (hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
+		if (bpk_merge_hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -151,7 +167,7 @@ static int search_copy(struct bpk_merge *m, size_t copy, struct bpk_salvage *fou
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
-static int take_copy(struct bpk_merge *m, size_t copy, struct bpk_err *err)
+static int take_copy(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
 {
 	struct bpk_salvage found = { 0 };
 	struct bpk_merge_file *file = &m->files[0];
@@ -161,7 +177,7 @@ static int take_copy(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 	    file->nmoved[copy] == 0 && is_listed(&found))
 		file->trust[copy] = BPK_MERGE_PLACED;
 	if (rc == 0)
-		rc = take_found(m, copy, &found, err);
+		rc = take_found(m, copy, &found, reader, err);
 	bpk_salvage_clear(&found);
 	return rc;
 }
@@ -185,11 +201,15 @@ static enum bpk_merge_trust trust_of(const struct bpk_merge *m, size_t copy)
 /* Take the copies of this trust whose chunks have not moved. */
 static int take_level(struct bpk_merge *m, enum bpk_merge_trust trust, struct bpk_err *err)
 {
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (!m->dropped[c] && trust_of(m, c) == trust && is_still(m, c) &&
-		    take_copy(m, c, err) != 0)
-			return -1;
-	return 0;
+	struct bpk_merge_view view;
+	void *reader;
+	int rc = open_union(m, &view, &reader, err);
+
+	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
+		if (!m->dropped[c] && trust_of(m, c) == trust && is_still(m, c))
+			rc = take_copy(m, c, reader, err);
+	close_union(m, &view, reader);
+	return rc;
 }
 
 /* ---- Copies whose chunks have moved ---- */
@@ -299,7 +319,7 @@ static int take_proven(struct moved *moved, struct bpk_err *err)
 		if (!saved->intact || saved->special != BPK_SPECIAL_NONE ||
 		    saved->number >= table->count || !ends_in(file, moved->copy, &run))
 			continue;
-		rc = hash_run(moved->merge, file, &run, err);
+		rc = bpk_merge_hash_run(moved->merge, file, &run, err);
 		print.hash = run.hash;
 		if (rc == 0)
 			rc = take_numbered(moved, &print, true, err);
@@ -325,27 +345,6 @@ static int take_moved(struct bpk_merge *m, struct bpk_merge_table *table, bool s
 			return -1;
 	}
 	return 0;
-}
-
-/* Open the union as it is now; *reader is NULL if it does not open. For close_union. */
-static int open_union(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
-		      struct bpk_err *err)
-{
-	const struct bpk_read_options options = { .as_stored = true, .saves = true };
-
-	*reader = NULL;
-	if (bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err) != 0)
-		return -1;
-	if (m->format->reader->open(&view->place, &options, reader, NULL) != 0)
-		*reader = NULL;
-	return 0;
-}
-
-static void close_union(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader)
-{
-	if (reader != NULL)
-		m->format->reader->close(reader);
-	bpk_merge_view_close(view);
 }
 
 /* Take the chunks of copies that have moved, into the places of an archive that opens. */

@@ -316,6 +316,8 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 		rc = open_index(m, c, &all[c], err);
 	for (size_t b = 1; rc == 0 && b < m->ncopies; b++)
 		for (size_t a = 0; rc == 0 && a < b; a++) {
+			if (bpk_merge_has_same_list(m, a, b))
+				continue;
 			if (all[a].reader != NULL && all[b].reader != NULL)
 				rc = compare(m, a, &all[a], b, &all[b], err);
 			if (rc == 0)

@@ -85,6 +85,12 @@ int bpk_merge_list_prints(struct bpk_merge *m, struct bpk_err *err)
 	return 0;
 }
 
+void bpk_merge_drop_prints(struct bpk_merge *m, size_t copy)
+{
+	free(m->prints[copy].all);
+	m->prints[copy] = (struct bpk_merge_prints){ 0 };
+}
+
 const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
 						   uint64_t hash)
 {

@@ -997,3 +997,33 @@ tells_states() { # old new line
         bpk cat new.blp | same - <(head -c 16384 A && head -c 4096 /dev/zero && tail -c +20481 A)
     done
 }
+
+@test "data files that were exchanged or copied are no sign of another archive" {
+    data noise 44000 A
+    local options order
+    for options in "" --seal --identity; do
+        rm -rf ./*.b2s
+        bpk pack -q -z 4K -t 8 $options -o 0.b2s A
+        cp -R 0.b2s 1.b2s
+        cp -R 0.b2s 2.b2s
+        mv 1.b2s/00000007.chunk x && mv 1.b2s/00000001.chunk 1.b2s/00000007.chunk && mv x 1.b2s/00000001.chunk
+        hurt 2.b2s/00000001.chunk 1456 1
+        for order in "1.b2s 2.b2s" "2.b2s 1.b2s"; do
+            rm -rf new.b2s
+            ends 0 bpk repair --merge -o new.b2s $order
+            bpk cat new.b2s | same - A
+        done
+    done
+    # a file copied over another one, with fewer chunks
+    data field-f64 240000 A
+    bpk pack -q -F chunked -t 8 -z 16K --superchunk-size 64K --seal --identity -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    cp 1.blpd/data/__3__.bin 1.blpd/data/__4__.bin
+    hurt 2.blpd/data/__3__.bin 20000 100
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd" "1.blpd 0.blpd" "0.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
+}
