@@ -5,6 +5,8 @@
  *     copy 0    0 | # | 2 | 3 |
  *     copy 1    0 | 1 | # | 3 |      #: lost
  *     pool      0 | 1 | 2 | 3 |
+ *
+ * A chunk whose number is not certain is that of the digest which another copy records.
  */
 #include "archive/merge_inner.h"
 
@@ -80,6 +82,117 @@ static const struct bpk_salvage *found_in(const struct bpk_merge *m, size_t copy
 	return m->dropped[copy] ? &m->spare[copy] : &m->found[copy];
 }
 
+/* ---- Chunks by digests ---- */
+
+/* A chunk that is lost. */
+struct lost {
+	uint8_t digest[BPK_DIGEST_MAX]; /* that is recorded for its number, and zeros */
+	uint64_t number;
+};
+
+static int compare_digests(const void *a, const void *b)
+{
+	const struct lost *x = a, *y = b;
+
+	return memcmp(x->digest, y->digest, sizeof x->digest);
+}
+
+/* List the lost chunks of found whose digests are recorded, ascending by these. */
+static int list_lost(const struct bpk_salvage *found, struct lost **all, size_t *count,
+		     struct bpk_err *err)
+{
+	size_t room = 0, i = 0;
+
+	for (uint64_t n = 0; n < found->nchunks; n++) {
+		const uint8_t *digest = found->digest_of(found->parts, n);
+		struct lost *grown;
+
+		while (i < found->count && found->all[i].number < n)
+			i++;
+		if (digest == NULL ||
+		    (i < found->count && found->all[i].number == n && found->all[i].intact))
+			continue;
+		grown = bpk_alloc_grow(*all, *count, &room, sizeof *grown, err);
+		if (grown == NULL)
+			return -1;
+		*all = grown;
+		grown[*count] = (struct lost){ .number = n };
+		bpk_copy(grown[(*count)++].digest, digest, found->checksum->size);
+	}
+	if (*count > 0)
+		qsort(*all, *count, sizeof **all, compare_digests);
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct bpk_saved *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Add the numbers that the digest of a chunk proves to given. */
+static int prove_chunk(const struct bpk_merge *m, size_t copy, const struct bpk_saved *saved,
+		       const struct bpk_checksum *checksum, const struct lost *all, size_t count,
+		       struct bpk_salvage *given, struct bpk_err *err)
+{
+	struct bpk_saved proven = *saved;
+	struct bpk_buf bytes = { 0 };
+	struct lost key = { 0 };
+	const struct lost *same;
+	int rc = bpk_salvage_fetch(&m->copies[copy].place, found_in(m, copy), saved, &bytes, err);
+
+	if (rc == 0)
+		rc = bpk_checksum_compute(checksum, bpk_buf_view(&bytes), key.digest, err);
+	bpk_buf_clear(&bytes);
+	same = rc == 0 ? bsearch(&key, all, count, sizeof key, compare_digests) : NULL;
+	while (same != NULL && same > all && compare_digests(&same[-1], &key) == 0)
+		same--;
+	proven.unproven = false;
+	for (; rc == 0 && same != NULL && same < all + count && compare_digests(same, &key) == 0;
+	     same++) {
+		proven.number = same->number;
+		rc = bpk_salvage_add(given, &proven, err);
+	}
+	return rc;
+}
+
+/* Add the chunks of a copy that digests prove, whatever it knows of their numbers. */
+static int add_proven(const struct bpk_merge *m, size_t copy, const struct lost *all, size_t count,
+		      struct bpk_salvage *found, struct bpk_err *err)
+{
+	const struct bpk_salvage *from = found_in(m, copy);
+	struct bpk_salvage given = *from;
+	int rc = 0;
+
+	given.all = NULL;
+	given.count = given.room = 0;
+	for (size_t i = 0; rc == 0 && i < from->count; i++)
+		if (from->all[i].intact && from->all[i].special == BPK_SPECIAL_NONE)
+			rc = prove_chunk(m, copy, &from->all[i], found->checksum, all, count,
+					 &given, err);
+	if (rc == 0 && given.count > 0) {
+		qsort(given.all, given.count, sizeof *given.all, compare_numbers);
+		rc = add_copy(m, copy, &given, found, err);
+	}
+	free(given.all);
+	return rc;
+}
+
+/* A copy that has lost its own digests may have chunks that those of found prove. */
+static int add_all_proven(const struct bpk_merge *m, struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct lost *all = NULL;
+	size_t count = 0;
+	int rc = found->numbered ? list_lost(found, &all, &count, err) : 0;
+
+	for (size_t c = 0; rc == 0 && count > 0 && c < m->ncopies; c++)
+		if (!found_in(m, c)->numbered)
+			rc = add_proven(m, c, all, count, found, err);
+	free(all);
+	return rc;
+}
+
 int bpk_merge_complete(const struct bpk_merge *m, struct bpk_salvage *found, struct bpk_err *err)
 {
 	const struct bpk_saved *last;
@@ -90,6 +203,8 @@ int bpk_merge_complete(const struct bpk_merge *m, struct bpk_salvage *found, str
 		if (may_give(found_in(m, c), found) &&
 		    add_copy(m, c, found_in(m, c), found, err) != 0)
 			return -1;
+	if (add_all_proven(m, found, err) != 0)
+		return -1;
 	last = found->count > 0 ? &found->all[found->count - 1] : NULL;
 	if (last != NULL && !found->uneven && last->intact && last->number + 1 == found->nchunks)
 		found->last_size = last->raw_size;
@@ -108,7 +223,6 @@ static int count_pool(const struct bpk_merge *m, size_t copy, uint64_t *count, s
 	pool.all = NULL;
 	pool.count = pool.room = 0;
 	pool.doubt = (struct bpk_buf){ 0 };
-	pool.parts = NULL;
 	pool.release = NULL;
 	for (size_t i = 0; rc == 0 && i < from->count; i++)
 		rc = bpk_salvage_add(&pool, &from->all[i], err);

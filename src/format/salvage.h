@@ -79,6 +79,8 @@ struct bpk_salvage {
 	const struct bpk_info *like;
 	void *parts; /* the format's own, for release */
 	void (*release)(void *parts);
+	/* If numbered: the digest that is recorded for a number; NULL: there is none. */
+	const uint8_t *(*digest_of)(const void *parts, uint64_t number);
 
 	/* The archive is an array in chunks of several dimensions, whose shape needs every one. */
 	bool shaped;

@@ -1027,3 +1027,29 @@ tells_states() { # old new line
         diff -r -x .lock 0.blpd new.blpd
     done
 }
+
+@test "the digests of one frame prove the chunks of another one that has lost its own" {
+    need_python
+    data noise 44000 A
+    bpk pack -q -F b2frame -z 4K -t 8 -o 0.b2frame A
+    local at how order
+    at=$(($(offset_of 0.b2frame 2) + 900))
+    { head -c $at 0.b2frame && head -c 512 /dev/zero && tail -c +$((at + 1)) 0.b2frame; } >1.b2frame
+    at=$(offset_of 0.b2frame 9)
+    for how in cut rotated damaged; do
+        head -c -300 0.b2frame >2.b2frame
+        [ $how != rotated ] || { tail -c +$((at + 1)) 0.b2frame && head -c $at 0.b2frame; } >2.b2frame
+        # its own copy of the chunk unpacks, and is not that of the digest
+        [ $how != damaged ] || hurt 2.b2frame $(($(offset_of 0.b2frame 2) + 900)) 4
+        for order in "1.b2frame 2.b2frame" "2.b2frame 1.b2frame"; do
+            rm -f new.b2frame
+            if [ $how = damaged ]; then
+                ends 2 bpk repair --merge -o new.b2frame $order
+                says '1 of 11 chunks is lost'
+                continue
+            fi
+            ends 0 bpk repair --merge -o new.b2frame $order
+            bpk cat new.b2frame | same - A
+        done
+    done
+}

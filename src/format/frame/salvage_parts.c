@@ -491,6 +491,11 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 	return left->bad_layers ? doubt_trailer(left, salvage, err) : 0;
 }
 
+static const uint8_t *digest_of(const void *parts, uint64_t number)
+{
+	return bpk_frame_left_digest(parts, number);
+}
+
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			struct bpk_err *err)
 {
@@ -504,6 +509,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	salvage->estimated = salvage->estimated || left->is_old;
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
+	salvage->digest_of = digest_of;
 	salvage->checksum = checksum_of(left);
 	salvage->proven = are_proven(left, salvage);
 	salvage->numbered = left->digests.checksum != NULL;
