@@ -84,43 +84,53 @@ static const struct bpk_salvage *found_in(const struct bpk_merge *m, size_t copy
 
 /* ---- Chunks by digests ---- */
 
-/* A chunk that is lost. */
-struct lost {
-	uint8_t digest[BPK_DIGEST_MAX]; /* that is recorded for its number, and zeros */
+/* The digest that is recorded for a number, and zeros behind it. */
+struct record {
+	uint8_t digest[BPK_DIGEST_MAX];
 	uint64_t number;
+	bool lost; /* the chunk */
+};
+
+/* All that found has, ascending by digests. */
+struct records {
+	struct record *all;
+	size_t count;
+	bool any_lost;
 };
 
 static int compare_digests(const void *a, const void *b)
 {
-	const struct lost *x = a, *y = b;
+	const struct record *x = a, *y = b;
 
 	return memcmp(x->digest, y->digest, sizeof x->digest);
 }
 
-/* List the lost chunks of found whose digests are recorded, ascending by these. */
-static int list_lost(const struct bpk_salvage *found, struct lost **all, size_t *count,
-		     struct bpk_err *err)
+static int list_records(const struct bpk_salvage *found, struct records *records,
+			struct bpk_err *err)
 {
 	size_t room = 0, i = 0;
 
 	for (uint64_t n = 0; n < found->nchunks; n++) {
 		const uint8_t *digest = found->digest_of(found->parts, n);
-		struct lost *grown;
+		struct record *all, *record;
 
 		while (i < found->count && found->all[i].number < n)
 			i++;
-		if (digest == NULL ||
-		    (i < found->count && found->all[i].number == n && found->all[i].intact))
+		if (digest == NULL)
 			continue;
-		grown = bpk_alloc_grow(*all, *count, &room, sizeof *grown, err);
-		if (grown == NULL)
+		all = bpk_alloc_grow(records->all, records->count, &room, sizeof *all, err);
+		if (all == NULL)
 			return -1;
-		*all = grown;
-		grown[*count] = (struct lost){ .number = n };
-		bpk_copy(grown[(*count)++].digest, digest, found->checksum->size);
+		records->all = all;
+		record = &all[records->count++];
+		*record = (struct record){ .number = n };
+		record->lost =
+			i == found->count || found->all[i].number != n || !found->all[i].intact;
+		bpk_copy(record->digest, digest, found->checksum->size);
+		records->any_lost = records->any_lost || record->lost;
 	}
-	if (*count > 0)
-		qsort(*all, *count, sizeof **all, compare_digests);
+	if (records->count > 0)
+		qsort(records->all, records->count, sizeof *records->all, compare_digests);
 	return 0;
 }
 
@@ -131,49 +141,71 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Add the numbers that the digest of a chunk proves to given. */
+/* Add the chunk to given for each lost number whose digest it has. *is_recorded: some number has
+ * that. */
 static int prove_chunk(const struct bpk_merge *m, size_t copy, const struct bpk_saved *saved,
-		       const struct bpk_checksum *checksum, const struct lost *all, size_t count,
-		       struct bpk_salvage *given, struct bpk_err *err)
+		       const struct bpk_checksum *checksum, const struct records *records,
+		       struct bpk_salvage *given, bool *is_recorded, struct bpk_err *err)
 {
+	const struct record *end = records->all + records->count, *same;
 	struct bpk_saved proven = *saved;
 	struct bpk_buf bytes = { 0 };
-	struct lost key = { 0 };
-	const struct lost *same;
+	struct record key = { 0 };
 	int rc = bpk_salvage_fetch(&m->copies[copy].place, found_in(m, copy), saved, &bytes, err);
 
 	if (rc == 0)
 		rc = bpk_checksum_compute(checksum, bpk_buf_view(&bytes), key.digest, err);
 	bpk_buf_clear(&bytes);
-	same = rc == 0 ? bsearch(&key, all, count, sizeof key, compare_digests) : NULL;
-	while (same != NULL && same > all && compare_digests(&same[-1], &key) == 0)
+	if (rc != 0)
+		return -1;
+	same = bsearch(&key, records->all, records->count, sizeof key, compare_digests);
+	*is_recorded = same != NULL;
+	while (same != NULL && same > records->all && compare_digests(&same[-1], &key) == 0)
 		same--;
 	proven.unproven = false;
-	for (; rc == 0 && same != NULL && same < all + count && compare_digests(same, &key) == 0;
-	     same++) {
+	for (; rc == 0 && same != NULL && same < end && compare_digests(same, &key) == 0; same++) {
 		proven.number = same->number;
-		rc = bpk_salvage_add(given, &proven, err);
+		rc = same->lost ? bpk_salvage_add(given, &proven, err) : 0;
 	}
 	return rc;
 }
 
-/* Add the chunks of a copy that digests prove, whatever it knows of their numbers. */
-static int add_proven(const struct bpk_merge *m, size_t copy, const struct lost *all, size_t count,
+/* The copy may be of a newer state, if it has chunks that are not recorded. */
+static int doubt_state(const struct bpk_merge *m, size_t copy, struct bpk_salvage *found,
+		       struct bpk_err *err)
+{
+	struct bpk_err line = { 0 };
+
+	bpk_fail(&line, BPK_CORRUPT,
+		 "%s, which gives chunks, has others that are damaged or of another state of the "
+		 "archive; the result may be of the older one",
+		 m->copies[copy].path);
+	return bpk_salvage_doubt(found, line.text, err);
+}
+
+/* Add the lost chunks that a copy has, whatever it knows of their numbers. */
+static int add_proven(const struct bpk_merge *m, size_t copy, const struct records *records,
 		      struct bpk_salvage *found, struct bpk_err *err)
 {
 	const struct bpk_salvage *from = found_in(m, copy);
 	struct bpk_salvage given = *from;
+	bool is_recorded = true, has_others = false;
 	int rc = 0;
 
 	given.all = NULL;
 	given.count = given.room = 0;
-	for (size_t i = 0; rc == 0 && i < from->count; i++)
-		if (from->all[i].intact && from->all[i].special == BPK_SPECIAL_NONE)
-			rc = prove_chunk(m, copy, &from->all[i], found->checksum, all, count,
-					 &given, err);
+	for (size_t i = 0; rc == 0 && i < from->count; i++) {
+		if (!from->all[i].intact || from->all[i].special != BPK_SPECIAL_NONE)
+			continue;
+		rc = prove_chunk(m, copy, &from->all[i], found->checksum, records, &given,
+				 &is_recorded, err);
+		has_others = has_others || !is_recorded;
+	}
 	if (rc == 0 && given.count > 0) {
 		qsort(given.all, given.count, sizeof *given.all, compare_numbers);
 		rc = add_copy(m, copy, &given, found, err);
+		if (rc == 0 && has_others)
+			rc = doubt_state(m, copy, found, err);
 	}
 	free(given.all);
 	return rc;
@@ -182,14 +214,13 @@ static int add_proven(const struct bpk_merge *m, size_t copy, const struct lost 
 /* A copy that has lost its own digests may have chunks that those of found prove. */
 static int add_all_proven(const struct bpk_merge *m, struct bpk_salvage *found, struct bpk_err *err)
 {
-	struct lost *all = NULL;
-	size_t count = 0;
-	int rc = found->numbered ? list_lost(found, &all, &count, err) : 0;
+	struct records records = { 0 };
+	int rc = found->numbered ? list_records(found, &records, err) : 0;
 
-	for (size_t c = 0; rc == 0 && count > 0 && c < m->ncopies; c++)
+	for (size_t c = 0; rc == 0 && records.any_lost && c < m->ncopies; c++)
 		if (!found_in(m, c)->numbered)
-			rc = add_proven(m, c, all, count, found, err);
-	free(all);
+			rc = add_proven(m, c, &records, found, err);
+	free(records.all);
 	return rc;
 }
 

@@ -1052,4 +1052,13 @@ tells_states() { # old new line
             bpk cat new.b2frame | same - A
         done
     done
+    # it is newer, and its own digests are lost
+    cp 0.b2frame 3.b2frame
+    data noise 8000 /dev/stdout | bpk append -q 3.b2frame -
+    at=26675
+    { tail -c +$((at + 1)) 3.b2frame && head -c $at 3.b2frame; } >2.b2frame
+    for order in "1.b2frame 2.b2frame" "2.b2frame 1.b2frame"; do
+        ends 2 bpk repair --merge -f -o new.b2frame $order
+        says 'has others that are damaged or of another state of the archive; the result may be of the older one'
+    done
 }
