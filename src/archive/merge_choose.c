@@ -198,6 +198,8 @@ static int choose(struct choice *choice, int64_t *best)
 	*best = INT64_MIN;
 	if (list_parts(choice) != 0)
 		return -1;
+	for (size_t i = 0; i < choice->nparts; i++)
+		choice->parts[i]->chosen = 0;
 	chosen = bpk_calloc(choice->nparts + 1, 1, choice->err);
 	if (chosen == NULL)
 		return -1;
@@ -218,38 +220,6 @@ static int choose(struct choice *choice, int64_t *best)
 }
 
 /* ---- Files ---- */
-
-/* The copies that have the file in this size. One with certain numbers counts more than all others:
- * its index is the frame of reference. */
-static size_t count_size(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
-{
-	size_t count = 0;
-
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (file->sizes[c] == file->sizes[copy])
-			count += file->trust[c] == BPK_MERGE_SURE ? BPK_MERGE_MOST : 1;
-	return count;
-}
-
-/* The size that a header tells, or that most copies have, of equal counts the larger one. */
-static uint64_t usual_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
-{
-	uint64_t size = bpk_merge_told_size(m, file);
-	size_t most = 0;
-
-	if (size != BPK_UNKNOWN)
-		return size;
-	for (size_t c = 0; c < m->ncopies; c++) {
-		size_t count = count_size(m, file, c);
-
-		if (file->sizes[c] == BPK_UNKNOWN || count < most ||
-		    (count == most && file->sizes[c] <= size))
-			continue;
-		most = count;
-		size = file->sizes[c];
-	}
-	return size;
-}
 
 /* Choose the parts of a file of this size that is an archive by itself. *reach: where the last
  * chunk ends that they lead to. */
@@ -274,7 +244,7 @@ static int choose_size(struct bpk_merge *m, struct bpk_merge_file *file,
 static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_format *format, int64_t *best, struct bpk_err *err)
 {
-	uint64_t usual = usual_size(m, file), size = usual, reach;
+	uint64_t usual = bpk_merge_usual_size(m, file), size = usual, reach;
 	int64_t score;
 
 	if (choose_size(m, file, format, usual, best, &reach, err) != 0)
@@ -290,30 +260,6 @@ static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 		}
 	}
 	return file->size == size ? 0 : choose_size(m, file, format, size, best, &reach, err);
-}
-
-/* The format of a directory's file that is an archive by itself, in any copy; NULL: it is none. */
-static int find_format(const struct bpk_merge *m, const struct bpk_merge_file *file,
-		       const struct bpk_format **format, struct bpk_err *err)
-{
-	*format = NULL;
-	for (size_t c = 0; *format == NULL && c < m->ncopies; c++) {
-		struct bpk_place place = { .path = m->copies[c].path };
-		int rc;
-
-		if (file->sizes[c] == BPK_UNKNOWN)
-			continue;
-		if (bpk_merge_borrow(m, c, file, &place.source, err) != 0)
-			return -1;
-		rc = bpk_format_probe(&place, format, err);
-		bpk_merge_release(m, place.source);
-		if (rc != 0)
-			return -1;
-		if (*format != NULL && ((*format)->is_directory || (*format)->salvage == NULL ||
-					(*format)->extended_chunks))
-			*format = NULL;
-	}
-	return 0;
 }
 
 /* True if the file is no more than an intact chunk in some copy: base and size are set. */
@@ -346,15 +292,53 @@ static int choose_file(struct bpk_merge *m, struct bpk_merge_file *file, const c
 		*chunk_ending = ending(file->name);
 		return 0;
 	}
-	if (find_format(m, file, &format, err) != 0)
+	if (bpk_merge_file_format(m, file, &format, err) != 0)
 		return -1;
 	return format != NULL ? choose_alone(m, file, format, &best, err)
-			      : bpk_merge_find_parts(m, file, usual_size(m, file), err);
+			      : bpk_merge_find_parts(m, file, bpk_merge_usual_size(m, file), err);
+}
+
+/* Choose the parts of all files in the sizes that these have. */
+static int choose_all(struct bpk_merge *m, int64_t *best, struct bpk_err *err)
+{
+	struct choice choice = { .merge = m, .format = m->format, .err = err };
+	int rc = choose(&choice, best);
+
+	free(choice.parts);
+	return rc;
+}
+
+/* Of a file that is neither an archive nor a chunk, as metadata, take the size with which all files
+ * together do best. */
+static int choose_other_size(struct bpk_merge *m, struct bpk_merge_file *file, int64_t *best,
+			     struct bpk_err *err)
+{
+	const struct bpk_format *format;
+	uint64_t size = file->size;
+	int64_t score;
+
+	if (file->is_chunk || take_chunk_file(m, file))
+		return 0;
+	if (bpk_merge_file_format(m, file, &format, err) != 0)
+		return -1;
+	for (size_t c = 0; format == NULL && c < m->ncopies; c++) {
+		if (file->sizes[c] == BPK_UNKNOWN || file->sizes[c] == size)
+			continue;
+		if (bpk_merge_find_parts(m, file, file->sizes[c], err) != 0 ||
+		    choose_all(m, &score, err) != 0)
+			return -1;
+		if (score > *best) {
+			*best = score;
+			size = file->sizes[c];
+		}
+	}
+	if (file->size == size)
+		return 0;
+	return bpk_merge_find_parts(m, file, size, err) != 0 ? -1 : choose_all(m, best, err);
 }
 
 int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err)
 {
-	struct choice choice = { .merge = m, .format = m->format, .err = err };
 	const char *chunk_ending = "";
 	int64_t best;
 	int rc = 0;
@@ -372,9 +356,10 @@ int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err)
 			m->files[i].nparts = 0;
 		}
 	if (rc == 0)
-		rc = choose(&choice, &best);
+		rc = choose_all(m, &best, err);
+	for (size_t i = 0; rc == 0 && i < m->nfiles; i++)
+		rc = choose_other_size(m, &m->files[i], &best, err);
 	m->is_open = rc == 0 && best >= 0;
-	free(choice.parts);
 	return rc;
 }
 

@@ -294,6 +294,13 @@ bool bpk_merge_is_elsewhere(const struct bpk_merge *m, const struct bpk_salvage 
 int bpk_merge_find_parts(struct bpk_merge *m, struct bpk_merge_file *file, uint64_t size,
 			 struct bpk_err *err);
 
+/* The size that a header tells, or that most copies have, of equal counts the larger one. */
+uint64_t bpk_merge_usual_size(const struct bpk_merge *m, const struct bpk_merge_file *file);
+
+/* The format of a directory's file that is an archive by itself, in any copy; NULL: it is none. */
+int bpk_merge_file_format(const struct bpk_merge *m, const struct bpk_merge_file *file,
+			  const struct bpk_format **format, struct bpk_err *err);
+
 /* Choose sizes and parts of all files. */
 int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
 

@@ -226,3 +226,59 @@ int bpk_merge_find_parts(struct bpk_merge *m, struct bpk_merge_file *file, uint6
 	}
 	return rc;
 }
+
+/* ---- Sizes and formats ---- */
+
+/* The copies that have the file in this size. One with certain numbers counts more than all others:
+ * its index is the frame of reference. */
+static size_t count_size(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
+{
+	size_t count = 0;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (file->sizes[c] == file->sizes[copy])
+			count += file->trust[c] == BPK_MERGE_SURE ? BPK_MERGE_MOST : 1;
+	return count;
+}
+
+uint64_t bpk_merge_usual_size(const struct bpk_merge *m, const struct bpk_merge_file *file)
+{
+	uint64_t size = bpk_merge_told_size(m, file);
+	size_t most = 0;
+
+	if (size != BPK_UNKNOWN)
+		return size;
+	for (size_t c = 0; c < m->ncopies; c++) {
+		size_t count = count_size(m, file, c);
+
+		if (file->sizes[c] == BPK_UNKNOWN || count < most ||
+		    (count == most && file->sizes[c] <= size))
+			continue;
+		most = count;
+		size = file->sizes[c];
+	}
+	return size;
+}
+
+int bpk_merge_file_format(const struct bpk_merge *m, const struct bpk_merge_file *file,
+			  const struct bpk_format **format, struct bpk_err *err)
+{
+	*format = NULL;
+	for (size_t c = 0; *format == NULL && c < m->ncopies; c++) {
+		struct bpk_place place = { .path = m->copies[c].path };
+		int rc;
+
+		if (file->sizes[c] == BPK_UNKNOWN)
+			continue;
+		if (bpk_merge_borrow(m, c, file, &place.source, err) != 0)
+			return -1;
+		rc = bpk_format_probe(&place, format, err);
+		bpk_merge_release(m, place.source);
+		if (rc != 0)
+			return -1;
+		if (*format != NULL && ((*format)->is_directory || (*format)->salvage == NULL ||
+					(*format)->extended_chunks))
+			*format = NULL;
+	}
+	return 0;
+}

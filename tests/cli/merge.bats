@@ -1062,3 +1062,17 @@ tells_states() { # old new line
         says 'has others that are damaged or of another state of the archive; the result may be of the older one'
     done
 }
+
+@test "a file of metadata that is longer in another copy is taken where it is intact" {
+    data field-f64 240000 A
+    bpk pack -q -F chunked -t 8 -z 16K --superchunk-size 64K --set run=7 -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    head -c 32 /dev/zero >1.blpd/meta/attributes
+    rm 2.blpd/meta/sizes
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
+}
