@@ -293,6 +293,13 @@ static int compare_headers(const struct kinship *k, size_t a, size_t b, struct b
 		       : bpk_merge_fail_other(k->merge, a, b, "raw bytes", x, y, err);
 }
 
+/* True if two directories record the same digests over all chunks: one of them may have lost every
+ * chunk, or files were copied or exchanged. */
+static bool have_same_digests(const struct bpk_merge *m, size_t a, size_t b)
+{
+	return m->names != NULL && m->found[a].state != 0 && m->found[a].state == m->found[b].state;
+}
+
 /* Join two copies that belong together. Those that may belong together, as the chunks of one fit
  * into the holes of the other, are noted. */
 static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
@@ -302,7 +309,7 @@ static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *e
 	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
 	struct tally tally = { 0 };
 
-	if (bpk_merge_has_same_list(k->merge, a, b)) {
+	if (have_same_digests(k->merge, a, b)) {
 		join(k, a, b);
 		return 0;
 	}

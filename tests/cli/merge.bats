@@ -1076,3 +1076,17 @@ tells_states() { # old new line
         diff -r -x .lock 0.blpd new.blpd
     done
 }
+
+@test "a directory that has lost every chunk gives its metadata to one of the same digests" {
+    data field-f64 240000 A
+    bpk pack -q -F chunked -t 8 -z 16K --seal --identity --set run=7 -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    : >1.blpd/data/__1__.bin
+    hurt 2.blpd/meta/attributes 8 1
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
+}
