@@ -156,7 +156,7 @@ int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err)
 	struct bpk_merge_view view = { 0 };
 	int rc = 0;
 
-	if (!m->proven || m->since.size > 0)
+	if (m->since.size > 0)
 		return 0;
 	if (whose == BPK_MERGE_UNION)
 		rc = list_hashes(&r, err) != 0 ||

@@ -1090,3 +1090,18 @@ tells_states() { # old new line
         diff -r -x .lock 0.blpd new.blpd
     done
 }
+
+@test "a newer directory without its index is told from an older one that is sealed, without checksums" {
+    data noise 44000 A
+    data noise 4800 B
+    local change
+    for change in "append -q 2.b2s B" "write -q --at 8000 2.b2s B"; do
+        rm -rf ./*.b2s
+        bpk pack -q -F b2sparse -z 4K -t 8 --checksum none --seal -o 1.b2s A
+        cp -R 1.b2s 2.b2s
+        bpk $change
+        hurt 1.b2s/00000009.chunk 0 2
+        rm 2.b2s/chunks.b2frame
+        tells_states 1.b2s 2.b2s 'chunks show that are intact in one alone'
+    done
+}
