@@ -264,8 +264,9 @@ const char *bpk_merge_lone(const struct bpk_merge *m)
 struct share {
 	uint64_t intact, nchunks; /* chunks */
 	bool certain;             /* their numbers */
-	bool doubted;             /* other parts */
-	bool proven;              /* the intact ones were tested by digests */
+	bool refuted; /* digests over all chunks say that some are not at their places */
+	bool doubted; /* other parts */
+	bool proven;  /* the intact ones were tested by digests */
 };
 
 static struct share share_of(const struct bpk_salvage *found)
@@ -274,17 +275,26 @@ static struct share share_of(const struct bpk_salvage *found)
 		.intact = bpk_salvage_intact(found),
 		.nchunks = found->nchunks,
 		.certain = found->counted && !found->disordered,
+		.refuted = found->disordered,
 		.doubted = found->doubt.size > 0,
 		.proven = found->proven,
 	};
 }
 
-/* True if x gives more than y: few chunks with certain numbers are worth more than many that may
- * all be at wrong places. */
+/* True if x, with certain numbers, gives more than y without: any chunk of that may be at a wrong
+ * place, unless it has all of the archive, in an order that no digests refute. */
+static bool outweighs(const struct share *x, const struct share *y)
+{
+	bool is_all = y->intact == y->nchunks && y->nchunks == x->nchunks && !y->refuted;
+
+	return x->intact > 0 && (x->intact >= y->intact || !is_all);
+}
+
+/* True if x gives more than y. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
 	if (x->certain != y->certain)
-		return x->certain ? x->intact > 0 : y->intact == 0;
+		return x->certain ? outweighs(x, y) : !outweighs(y, x);
 	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;
 }
 

@@ -996,6 +996,13 @@ tells_states() { # old new line
         # of chunk 4 bytes went in both
         bpk cat new.blp | same - <(head -c 16384 A && head -c 4096 /dev/zero && tail -c +20481 A)
     done
+    # unless they are all
+    head -c 37000 0.blp >1.blp
+    { tail -c +17 0.blp && head -c 16 0.blp; } >2.blp
+    for copies in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f --fill zero -o new.blp $copies
+        bpk cat new.blp | same - A
+    done
 }
 
 @test "data files that were exchanged or copied are no sign of another archive" {
