@@ -158,10 +158,11 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 	return earlier ? bpk_err_subject(err, "%s", path) : 0;
 }
 
-/* The archive beside this parity file, of another time, is damaged, and can be restored: why. */
+/* The archive beside this parity file, of another time, is damaged, and can be restored: why. One
+ * that another command is changing is not. */
 static bool is_restorable(const struct bpk_shared *shared, const char *path, struct bpk_err *why)
 {
-	struct bpk_heal_verdict verdict;
+	struct bpk_heal_verdict verdict = { 0 };
 	struct bpk_input in;
 	int rc = bpk_input_look(&in, path, NULL, why);
 
@@ -170,7 +171,7 @@ static bool is_restorable(const struct bpk_shared *shared, const char *path, str
 	if (rc != 0)
 		(void)bpk_heal_judge(shared, &in, rc, &verdict, why);
 	bpk_input_close(&in);
-	return rc != 0 && why->kind == BPK_REPAIRABLE;
+	return rc != 0 && why->kind == BPK_REPAIRABLE && !verdict.gone;
 }
 
 int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
