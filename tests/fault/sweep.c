@@ -182,11 +182,13 @@ static const struct row rows[] = {
 	{ .name = "repair --merge",
 	  .args = { "repair", "-q", "-T", "1", "--merge", "-o", "c.blp", "d.blp", "s.blp" },
 	  .target = "c.blp",
+	  .threads = true,
 	  .spare = true },
 	{ .name = "repair --merge b2frame",
 	  .args = { "repair", "-q", "-T", "1", "--merge", "-o", "c.b2frame", "d.b2frame",
 		    "s.b2frame" },
 	  .target = "c.b2frame",
+	  .threads = true,
 	  .spare = true },
 };
 
