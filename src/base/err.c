@@ -90,7 +90,10 @@ int bpk_fail_memory(struct bpk_err *err, uint64_t size)
 
 int bpk_fail_as(struct bpk_err *err, const struct bpk_err *other)
 {
-	return bpk_fail(err, other->kind, "%s", other->text);
+	bpk_fail(err, other->kind, "%s", other->text);
+	if (err != NULL)
+		err->advises = other->advises;
+	return -1;
 }
 
 bool bpk_err_is_of_machine(const struct bpk_err *err)

@@ -158,20 +158,21 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err)
 	return earlier ? bpk_err_subject(err, "%s", path) : 0;
 }
 
-/* The archive beside this parity file, of another time, is damaged, and can be restored: why. One
+/* True if the archive, which has parity of another time, is damaged: why, with the next step. One
  * that another command is changing is not. */
-static bool is_restorable(const struct bpk_shared *shared, const char *path, struct bpk_err *why)
+static bool is_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *why)
 {
 	struct bpk_heal_verdict verdict = { 0 };
 	struct bpk_input in;
-	int rc = bpk_input_look(&in, path, NULL, why);
+	bool damaged;
 
-	if (rc == 0)
-		rc = bpk_side_verify(shared, &in, why);
-	if (rc != 0)
-		(void)bpk_heal_judge(shared, &in, rc, &verdict, why);
+	if (bpk_input_look(&in, path, NULL, why) == 0)
+		(void)bpk_side_verify(shared, &in, why);
+	damaged = why->kind == BPK_CORRUPT;
+	if (damaged)
+		(void)bpk_heal_judge(shared, &in, -1, &verdict, why);
 	bpk_input_close(&in);
-	return rc != 0 && why->kind == BPK_REPAIRABLE && !verdict.gone;
+	return damaged && !verdict.gone;
 }
 
 int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *err)
@@ -179,13 +180,14 @@ int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, s
 	struct bpk_err why = { 0 };
 	struct bpk_side side;
 	bool there;
-	bool restorable = bpk_side_open(&side, path, &there, &why) == 0 && there &&
-			  bpk_heal_seems_other(&side, path) &&
-			  bpk_side_compare(&side, path, &why) == 0 && side.scan.lost == 0 &&
-			  bpk_side_has_damage(&side) && is_restorable(shared, path, &why);
+	bool damaged = bpk_side_open(&side, path, &there, &why) == 0 && there &&
+		       bpk_heal_seems_other(&side, path) &&
+		       bpk_side_compare(&side, path, &why) == 0 && side.scan.lost == 0 &&
+		       bpk_side_has_damage(&side) && !bpk_heal_is_strange(&side, path) &&
+		       is_damaged(shared, path, &why);
 
 	bpk_side_clear(&side);
-	return restorable ? bpk_fail_as(err, &why) : bpk_err_pass_memory(&why, err);
+	return damaged ? bpk_fail_as(err, &why) : bpk_err_pass_memory(&why, err);
 }
 
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
@@ -230,9 +232,10 @@ static bool is_exactly_then(const struct bpk_side *side, const char *path)
 	const struct timespec then = bpk_parity_time(side->parity);
 	struct stat now;
 
-	return bpk_side_is_as_then(side, path) &&
-	       (bpk_parity_files(side->parity) != NULL ||
-		(stat(path, &now) == 0 && now.st_mtim.tv_nsec == then.tv_nsec));
+	if (bpk_parity_files(side->parity) != NULL)
+		return bpk_side_is_as_then(side, path) && side->drift.cut == 0;
+	return bpk_side_is_as_then(side, path) && stat(path, &now) == 0 &&
+	       now.st_mtim.tv_nsec == then.tv_nsec;
 }
 
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,

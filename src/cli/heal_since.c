@@ -243,7 +243,7 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	 * time */
 	if (bpk_side_is_as_then(side, in->path) ||
 	    (bpk_parity_files(side->parity) != NULL &&
-	     side->drift.newer + side->drift.added == 0) ||
+	     side->drift.newer + side->drift.added + side->drift.cut == 0) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
 	if (!has_same_sizes(side) || !find_differing(&sought)) {

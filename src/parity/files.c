@@ -169,6 +169,7 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 			drift.newer++;
 		else if (new->size > old->size)
 			drift.grown++;
+		drift.cut += bpk_parity_time_is(old->time, new->time) && !same_time(old, new);
 	}
 	drift.added = now->count - found;
 	for (size_t i = 0; i < now->count; i++)

@@ -36,6 +36,7 @@ const struct bpk_parity_file *bpk_parity_files_find(const struct bpk_parity_file
 struct bpk_parity_drift {
 	uint64_t missing, resized, newer; /* newer: of another time */
 	uint64_t grown;                   /* of the same time, and longer than it was */
+	uint64_t cut;                     /* of the same time in whole seconds */
 	uint64_t added;
 	uint64_t later; /* than all files were */
 };

@@ -147,6 +147,41 @@ current() {
     ends 2 bpk verify copy/a
 }
 
+@test "parity of a directory: a copy that has lost a file, or its end, is not changed" {
+    local file how
+    for format in $formats; do
+        for how in rm "truncate -s -100"; do
+            protected a $format
+            rm -rf copy && mkdir copy && sleep 0.02
+            cp -r a a.bpp copy/
+            cd copy
+            file=$(find a -type f -size +10k | sort | head -1)
+            $how $file
+            cp -a a damaged
+            ends 2 bpk append a ../raw
+            says 'it may have been changed since: bpk repair --apply -o OUT a saves all chunks, or the state of then if that has more$'
+            alike a damaged
+            ends 2 bpk repair --apply -o out a
+            alike out ../good
+            cd ..
+        done
+    done
+}
+
+# In the second in which the parity was made; a copy cuts its times to seconds.
+@test "parity of a directory does not undo a write of the same second" {
+    data field-f32 100000 raw
+    head -c 4096 /dev/zero >piece
+    while [ "$(date +%N | cut -c1)" -gt 2 ]; do sleep 0.05; done
+    bpk pack -q --no-sync -F chunked -z 16K --parity 20 -o a raw
+    cp -p a.bpp kept
+    bpk write -q --no-sync --at 16384 a piece
+    mv kept a.bpp
+    find a -type f -exec sh -c 'touch -d "@$(stat -c %Y "$1")" "$1"' - {} \;
+    refuses 3 'whole, but its parity is stale' bpk verify --heal a
+    bpk cat --bytes 16384:20480 a | same - piece
+}
+
 @test "parity of a directory: a file that grew without a new time is damage, and no older state" {
     local file
     for format in $formats; do
