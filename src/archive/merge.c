@@ -282,12 +282,13 @@ static struct share share_of(const struct bpk_salvage *found)
 }
 
 /* True if x, with certain numbers, gives more than y without: any chunk of that may be at a wrong
- * place, unless it has all of the archive, in an order that no digests refute. */
+ * place, so that it counts half, unless y has all of the archive in an order that no digests
+ * refute. */
 static bool outweighs(const struct share *x, const struct share *y)
 {
 	bool is_all = y->intact == y->nchunks && y->nchunks == x->nchunks && !y->refuted;
 
-	return x->intact > 0 && (x->intact >= y->intact || !is_all);
+	return x->intact >= y->intact || (!is_all && x->intact > y->intact / 2);
 }
 
 /* True if x gives more than y. */

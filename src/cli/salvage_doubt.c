@@ -153,6 +153,15 @@ static int doubt_moved(struct bpk_salvage_job *job, struct bpk_err *err)
 		err);
 }
 
+/* Of chunks of several copies nobody has compared the digests over all of them. */
+static bool is_united(const struct bpk_salvage *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].place != NULL)
+			return true;
+	return false;
+}
+
 /*
  * Chunks that are all intact may be swapped, copied or exchanged, if each has its digest behind it:
  * those over all of them tell. Raw data that are compared tell more.
@@ -172,6 +181,8 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)
 		return 0;
+	if (is_united(found) && !found->numbered)
+		return doubt_files(job, err);
 	if (found->disordered)
 		return bpk_salvage_doubt(
 			found,

@@ -1112,3 +1112,22 @@ tells_states() { # old new line
         tells_states 1.b2s 2.b2s 'chunks show that are intact in one alone'
     done
 }
+
+# One has lost a file and holds a copy of it as another one, which the other copy has lost.
+@test "chunks of several directories together are not certain where only their digests over all tell" {
+    need_python
+    data noise 16000 A
+    for checksum in crc32 sha256; do
+        rm -rf ./*.blpd
+        bpk pack -q -F chunked -z 4K -t 8 --superchunk-size 4K --checksum $checksum -o 1.blpd A
+        cp -r 1.blpd 2.blpd
+        mv 1.blpd/data/__2__.bin 1.blpd/data/__3__.bin
+        rm 2.blpd/data/__3__.bin
+        for copies in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+            rm -rf new.blpd
+            ends 2 bpk repair --merge --json -o new.blpd $copies
+            grep -q '"certain":false' "$out"
+            says 'data files that were swapped or copied would not show'
+        done
+    done
+}
