@@ -35,8 +35,8 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
  * state than the archive: an older copy was put into its place. */
 int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err);
 
-/* Fail with BPK_REPAIRABLE or BPK_CORRUPT if the archive at path is damaged, and its parity file, of
- * another time, restores all or a former state: a change could leave it damaged beyond that. */
+/* Fail with BPK_REPAIRABLE or BPK_CORRUPT if the archive at path is damaged, and its parity file,
+ * of another time, restores it or a former state: a change could leave it damaged beyond that. */
 int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
 
 /* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
