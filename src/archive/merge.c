@@ -239,8 +239,9 @@ uint64_t bpk_merge_bare(const struct bpk_merge *m)
 	return m->nbare;
 }
 
-const char *bpk_merge_doubt(const struct bpk_merge *m)
+const char *bpk_merge_doubt(const struct bpk_merge *m, bool *between)
 {
+	*between = m->between;
 	return m->doubt.size > 0 ? (const char *)m->doubt.data : NULL;
 }
 

@@ -46,8 +46,9 @@ int bpk_merge_place(struct bpk_merge *merge, struct bpk_place *place, struct bpk
 bool bpk_merge_changes(const struct bpk_merge *merge);
 
 /* The bytes outside of chunks in which copies differ and that nothing proves, in words; NULL: there
- * are none. Those of most copies, or the first one's, are taken. */
-const char *bpk_merge_doubt(const struct bpk_merge *merge);
+ * are none. Those of most copies, or the first one's, are taken. *between: they are behind a chunk,
+ * where the format has no holes, so that the chunks may be of two states. */
+const char *bpk_merge_doubt(const struct bpk_merge *merge, bool *between);
 
 /* In words: two copies have the same chunks in different orders, and no digests of theirs tell
  * which is right; NULL: none have. A seal or an identity of the place may. */

@@ -383,6 +383,16 @@ static struct bpk_merge_file *file_of(struct bpk_merge *m, const struct bpk_merg
 	return NULL;
 }
 
+/* True if chunks of some copy begin before the part. */
+static bool is_behind(const struct bpk_merge *m, const struct bpk_merge_file *file,
+		      const struct bpk_merge_part *part)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (file->first[c] != BPK_UNKNOWN && file->first[c] <= part->at)
+			return true;
+	return false;
+}
+
 static int add_doubt(struct bpk_merge *m, const struct bpk_merge_file *file,
 		     const struct bpk_merge_part *part, struct bpk_err *err)
 {
@@ -394,6 +404,7 @@ static int add_doubt(struct bpk_merge *m, const struct bpk_merge_file *file,
 			   part->at, part->at + part->size, *file->name != '\0' ? " of " : "",
 			   file->name, m->copies[part->variants[part->chosen]].path) != 0)
 		return -1;
+	m->between = m->names == NULL && m->format->repack == NULL && is_behind(m, file, part);
 	return bpk_buf_append(&m->doubt, bpk_view("", 1), err);
 }
 

@@ -104,6 +104,7 @@ struct bpk_merge {
 	uint64_t nbare;  /* else: chunks of the union that no two copies agree in */
 	int alone;       /* the place is this copy as it is; BPK_MERGE_UNION: it is the union */
 	struct bpk_buf doubt;
+	bool between;            /* these bytes are behind a chunk, in a format without holes */
 	struct bpk_buf disorder; /* in words: copies differ in the order of chunks; or empty */
 	struct bpk_buf since;    /* in words: copies are of two states; or empty */
 	bool is_strange;         /* since chunks show it that the union has not */

@@ -278,14 +278,17 @@ static int save_less(struct bpk_salvage_job *job, bool applies, struct bpk_err *
 /* Every byte of the union is accounted for, and every chunk is intact. */
 static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
-	const char *doubt = bpk_merge_doubt(job->merge), *disorder = bpk_merge_disorder(job->merge);
-	bool proven;
+	const char *disorder = bpk_merge_disorder(job->merge);
+	bool between, proven;
+	const char *doubt = bpk_merge_doubt(job->merge, &between);
 
 	job->is_whole = true;
 	if (compare_ident(job, &proven, err) != 0)
 		return err->kind == BPK_CORRUPT && job->fill != BPK_FILL_NONE
 			       ? save_less(job, applies, err)
 			       : -1;
+	if (between)
+		disorder = doubt;
 	if (proven || job->in.info->seal.sealed)
 		disorder = NULL;
 	proven = proven || has_digests(job->in.info);
@@ -293,7 +296,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
-	if (doubt != NULL)
+	if (doubt != NULL && doubt != disorder)
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
 	if (disorder != NULL)
 		return bpk_fail(err, BPK_CORRUPT, "%s", disorder);
