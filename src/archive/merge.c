@@ -190,11 +190,8 @@ void bpk_merge_close(struct bpk_merge *m)
 		bpk_salvage_clear(&m->spare[c]);
 		free(m->prints[c].all);
 	}
-	for (size_t i = 0; i < m->nfiles; i++) {
-		free(m->files[i].name);
-		free(m->files[i].parts);
-		free(m->files[i].runs);
-	}
+	for (size_t i = 0; i < m->nfiles; i++)
+		bpk_merge_clear_file(&m->files[i]);
 	free(m->files);
 	free(m->names);
 	free(m->known);

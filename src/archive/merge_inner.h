@@ -120,6 +120,9 @@ enum { BPK_MERGE_UNION = -1 };
 /* List the files of all copies, whose chunks were found. */
 int bpk_merge_list(struct bpk_merge *m, struct bpk_err *err);
 
+/* Free the parts of a file. */
+void bpk_merge_clear_file(struct bpk_merge_file *file);
+
 /* The file of a chunk that was found in a copy; NULL: none. */
 struct bpk_merge_file *bpk_merge_file_of(struct bpk_merge *m, const struct bpk_salvage *found,
 					 const struct bpk_saved *saved);

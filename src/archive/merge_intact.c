@@ -138,7 +138,7 @@ static void drop_files(struct bpk_merge *m)
 		if (is_there)
 			m->files[kept++] = m->files[i];
 		else
-			free(m->files[i].name);
+			bpk_merge_clear_file(&m->files[i]);
 	}
 	for (size_t c = 0; kept < m->nfiles && c < m->ncopies; c++)
 		bpk_merge_drop_prints(m, c);

@@ -55,6 +55,13 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+void bpk_merge_clear_file(struct bpk_merge_file *file)
+{
+	free(file->name);
+	free(file->parts);
+	free(file->runs);
+}
+
 /* Make one of the files of each name. */
 static void unite(struct bpk_merge *m)
 {
@@ -72,7 +79,7 @@ static void unite(struct bpk_merge *m)
 		for (size_t c = 0; c < m->ncopies; c++)
 			if (file->sizes[c] != BPK_UNKNOWN)
 				m->files[kept - 1].sizes[c] = file->sizes[c];
-		free(file->name);
+		bpk_merge_clear_file(file);
 	}
 	m->nfiles = kept;
 }
