@@ -157,6 +157,13 @@ static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_er
 	return nother > (m->proven ? 0 : nsame) ? bpk_merge_fail_differ(m, first, a, b, err) : 0;
 }
 
+bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+
+	return x->exchangeable && y->exchangeable && x->state != 0 && x->state == y->state;
+}
+
 /* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
  * any; and that of a file that was copied or exchanged is no chunk of its number. */
 static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)

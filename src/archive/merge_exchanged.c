@@ -7,13 +7,6 @@
  */
 #include "archive/merge_inner.h"
 
-bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-
-	return x->exchangeable && y->exchangeable && x->state != 0 && x->state == y->state;
-}
-
 bool bpk_merge_is_elsewhere(const struct bpk_merge *m, const struct bpk_salvage *found,
 			    const struct bpk_merge_file *file, uint64_t number, void *reader)
 {

@@ -280,10 +280,6 @@ int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *p
 
 /* ---- Data files of directories: merge_exchanged.c ---- */
 
-/* True if two directories have the same list of digests over all chunks: they are copies of one
- * archive, though data files may have been copied or exchanged. */
-bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b);
-
 /* A file that is a copy of another one, as a copy of the archive shows, counts as missing. */
 int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err);
 
@@ -328,6 +324,10 @@ struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
  * these. */
 int bpk_merge_read_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_buf *bytes, struct bpk_err *err);
+
+/* True if two directories have the same list of digests over all chunks: they are copies of one
+ * archive, though data files may have been copied or exchanged. */
+bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b);
 
 /* Set its hash. */
 int bpk_merge_hash_run(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *run,
