@@ -182,11 +182,8 @@ static int change_nothing(struct bpk_edited *edited, const char *path, struct bp
  */
 static int settle(struct bpk_edited *edited, const char *path, struct bpk_err *err)
 {
-	bool left, pending;
+	bool pending, left = is_left(path, &pending);
 
-	if (bpk_program->team != NULL || bpk_path_is_url(path) || !bpk_side_has(path))
-		return 0;
-	left = is_left(path, &pending);
 	if ((pending && bpk_heal_settle(&edited->args->shared, path)) || !left)
 		return 0;
 	if (change_nothing(edited, path, err) != 0)
@@ -196,11 +193,13 @@ static int settle(struct bpk_edited *edited, const char *path, struct bpk_err *e
 }
 
 /* Parity of another time is not renewed by a change, which may overwrite bytes that it needs. */
-static int refuse_damaged(const struct bpk_args *args, const char *path, struct bpk_err *err)
+static int prepare(struct bpk_edited *edited, const char *path, struct bpk_err *err)
 {
 	if (bpk_program->team != NULL || bpk_path_is_url(path) || !bpk_side_has(path))
 		return 0;
-	return bpk_heal_refuse_damaged(&args->shared, path, err);
+	return settle(edited, path, err) != 0
+		       ? -1
+		       : bpk_heal_refuse_damaged(&edited->args->shared, path, err);
 }
 
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
@@ -214,7 +213,7 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 	options.editor.edit.writes = bpk_renewal_note;
 	options.editor.edit.writes_arg = &edited->renewal;
 	bpk_signals_start();
-	if (settle(edited, path, err) != 0 || refuse_damaged(args, path, err) != 0)
+	if (prepare(edited, path, err) != 0)
 		return -1;
 	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
 		return -1;

@@ -123,17 +123,11 @@ static bool find_differing(struct sought *s)
 
 static bool differs(const struct sought *s, const struct stretch *stretch)
 {
-	size_t low = 0, high = s->ndiffering;
+	size_t i = s->ndiffering == 0 ? 0
+				      : bpk_find_behind(&s->differing->start, sizeof *s->differing,
+							s->ndiffering, stretch->end - 1);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->differing[mid].end <= stretch->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->ndiffering && s->differing[low].start < stretch->end;
+	return i > 0 && s->differing[i - 1].end > stretch->start;
 }
 
 static void clear(struct sought *s)
@@ -187,15 +181,15 @@ static bool find_damaged(struct sought *s)
 {
 	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {
 		struct stretch stretch, digest, *grown;
-		bool body, both;
+		bool body, own;
 
 		if (!find_stretch(s, n, &stretch, &digest))
 			continue;
 		body = differs(s, &stretch);
-		both = body && differs(s, &digest);
-		if (!body && !differs(s, &digest))
+		own = differs(s, &digest);
+		if (!body && !own)
 			continue;
-		if (both || is_intact(s->in, n))
+		if ((body && own) || is_intact(s->in, n))
 			return false;
 		stretch.end = digest.end;
 		grown = bpk_alloc_grow(s->damaged, s->ndamaged, &s->damaged_room, sizeof *grown,
