@@ -115,6 +115,17 @@ zero() { # FILE OFFSET SIZE
     ends 1 bpk repair --apply --from b -o out f
     says 'differs from the intact chunk 0 of f'
     [ ! -e out ]
+    # digests whose layer has a damaged name prove the chunks, and the new archive has no layer of that name
+    for format in b2frame b2sparse; do
+        bpk pack -q -z 10000 -F $format -o n.$format b
+        f=n.$format
+        [ ! -d "$f" ] || f=$f/chunks.b2frame
+        flip "$f" "$(($(grep -abo bpk_digests "$f" | tail -1 | cut -d: -f1) + 3))"
+        ends 2 bpk repair --apply -o "m.$format" "n.$format"
+        ends 0 bpk verify "m.$format"
+        bpk cat "m.$format" | cmp - b
+        [ -z "$(bpk meta get "m.$format" | tr -d '{}\n ')" ]
+    done
     # a frame of zeros alone has no digests that prove anything
     head -c 100000 /dev/zero >z
     bpk pack -q -z 10000 -F b2frame -o z.b2f z

@@ -283,6 +283,10 @@ void bpk_frame_digests_clear(struct bpk_frame_digests *digests);
 int bpk_frame_digests_read(struct bpk_view content, uint64_t apart,
 			   struct bpk_frame_digests *digests, struct bpk_err *err);
 
+/* For salvage: give a layer that holds digests under another, damaged name its own name. True if
+ * there is one, and none that has the name. */
+bool bpk_frame_digests_rename(struct bpk_frame_layers *layers);
+
 /* Find and parse that layer in a trailer; without one, checksum is NULL. Also fails with
  * BPK_CORRUPT if another layer holds digests: its name is then damaged. */
 int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart,

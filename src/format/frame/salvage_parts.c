@@ -86,6 +86,7 @@ static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left
 		      struct bpk_err *err)
 {
 	bool has_trailer = state->layers.count > 0 || state->damage.kind == BPK_OK;
+	struct bpk_err why = { 0 };
 
 	if (copy_entries(state, left, size, err) != 0 || copy_digests(state, left, err) != 0)
 		return -1;
@@ -97,13 +98,15 @@ static int take_state(struct bpk_frame_state *state, struct bpk_frame_left *left
 					      state->index_offset + state->index_size };
 	left->layers = state->layers;
 	state->layers = (struct bpk_frame_layers){ 0 };
+	if (bpk_frame_digests_rename(&left->layers) && state->digest_pages == NULL)
+		(void)bpk_frame_digests_find(&left->layers, 0, &left->hints, &why);
 	if (has_trailer)
 		left->trailer =
 			(struct bpk_frame_run){ state->trailer_offset,
 						state->trailer_offset + state->trailer_size };
 	left->bad_layers = has_trailer && state->damage.kind != BPK_OK;
 	compare_counts(left);
-	return 0;
+	return bpk_err_pass_memory(&why, err);
 }
 
 int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, bool *loaded,
@@ -159,6 +162,7 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 	struct bpk_frame_layers layers;
 	struct bpk_err why = { 0 };
 	struct bpk_view bytes;
+	bool renamed;
 
 	if (bpk_scan_bring(scan, run.start, run.end - run.start, 0, err) != 0)
 		return -1;
@@ -167,7 +171,8 @@ static int take_trailer(struct bpk_scan *scan, struct bpk_frame_left *left,
 				   ANY_LAYERS + MOST_TIMES * (uint64_t)bytes.size, &layers,
 				   &why) != 0)
 		return bpk_err_pass_memory(&why, err);
-	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0 ||
+	renamed = bpk_frame_digests_rename(&layers);
+	left->bad_layers = bpk_frame_digests_find(&layers, 0, &digests, &why) != 0 || renamed ||
 			   bpk_frame_digests_expect(&digests, bytes, &why) != 0;
 	if (digests.checksum != NULL && bpk_frame_trailer_author(bytes) == BPK_FRAME_BY_NOBODY)
 		left->bad_layers = true;

@@ -215,6 +215,25 @@ void bpk_frame_digests_set_header(uint8_t *bytes, uint64_t frame_size, struct bp
 	memcpy(bytes + BPK_FRAME_DIGESTS_HEAD - HEAD_DIGEST, digest, HEAD_DIGEST);
 }
 
+static bool holds_digests(const struct bpk_buf *content)
+{
+	return content->size >= BPK_FRAME_DIGESTS_BIN + sizeof magic &&
+	       content->data[0] == BPK_FRAME_BIN_32 &&
+	       memcmp(content->data + BPK_FRAME_DIGESTS_BIN, magic, sizeof magic) == 0;
+}
+
+bool bpk_frame_digests_rename(struct bpk_frame_layers *layers)
+{
+	if (bpk_frame_layers_find(layers, BPK_FRAME_DIGESTS) != NULL)
+		return false;
+	for (size_t i = 0; i < layers->count; i++)
+		if (holds_digests(&layers->all[i].content)) {
+			strcpy(layers->all[i].name, BPK_FRAME_DIGESTS);
+			return true;
+		}
+	return false;
+}
+
 int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart,
 			   struct bpk_frame_digests *digests, struct bpk_err *err)
 {
@@ -223,16 +242,11 @@ int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart
 	*digests = (struct bpk_frame_digests){ 0 };
 	if (layer != NULL)
 		return bpk_frame_digests_read(bpk_buf_view(&layer->content), apart, digests, err);
-	for (size_t i = 0; i < layers->count; i++) {
-		struct bpk_buf *content = &layers->all[i].content;
-
-		if (content->size >= BPK_FRAME_DIGESTS_BIN + sizeof magic &&
-		    content->data[0] == BPK_FRAME_BIN_32 &&
-		    memcmp(content->data + BPK_FRAME_DIGESTS_BIN, magic, sizeof magic) == 0)
+	for (size_t i = 0; i < layers->count; i++)
+		if (holds_digests(&layers->all[i].content))
 			return bpk_fail(err, BPK_CORRUPT,
 					"metalayer '%s' holds digests, expected the name %s",
 					layers->all[i].name, BPK_FRAME_DIGESTS);
-	}
 	return 0;
 }
 
