@@ -54,8 +54,8 @@ const char *bpk_merge_doubt(const struct bpk_merge *merge, bool *between);
  * which is right; NULL: none have. A seal or an identity of the place may. */
 const char *bpk_merge_disorder(const struct bpk_merge *merge);
 
-/* In words: two copies are of different states, so the place may be of the older one; NULL: nothing
- * shows that. A place that is not whole may lack chunks of its own state. */
+/* In words: two copies are of different states, so the place may have parts of the older one; NULL:
+ * nothing shows that. A place that is not whole may lack chunks of its own state. */
 const char *bpk_merge_since(const struct bpk_merge *merge, bool is_whole);
 
 /* The path of a copy that may be of another archive: its chunks fit into the holes of the others,

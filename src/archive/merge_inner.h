@@ -205,6 +205,10 @@ void bpk_merge_drop_prints(struct bpk_merge *m, size_t copy);
 const struct bpk_merge_print *bpk_merge_find_print(const struct bpk_merge_prints *list,
 						   uint64_t hash);
 
+/* The chunk of a copy in the list of another one, if both have it once; else NULL. */
+const struct bpk_merge_print *bpk_merge_find_twin(const struct bpk_merge_prints *list,
+						  const struct bpk_merge_print *print);
+
 /* True if the list has a chunk of the same hash, file and offset. */
 bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print);
 

@@ -178,7 +178,7 @@ static int doubt_state(const struct bpk_merge *m, size_t copy, struct bpk_salvag
 
 	bpk_fail(&line, BPK_CORRUPT,
 		 "%s, which gives chunks, has others that are damaged or of another state of the "
-		 "archive; the result may be of the older one",
+		 "archive; the result may have parts of the older one",
 		 m->copies[copy].path);
 	return bpk_salvage_doubt(found, line.text, err);
 }

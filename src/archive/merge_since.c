@@ -119,24 +119,24 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, st
 	       has_other_digest(found->checksum, lost, intact, packed);
 }
 
-/* *other: a chunk of copy a, with its digest behind it, is not the one that copy b has lost at the
- * same place. */
-static int compare_bytes(struct bpk_merge *m, size_t a, const struct bpk_saved *saved, size_t b,
-			 bool is_placed, bool *other, struct bpk_err *err)
+/* *other: a chunk of copy a, with its digest behind it, is not the one that copy b has lost at this
+ * offset. */
+static int compare_bytes(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run run,
+			 size_t b, uint64_t offset, bool is_placed, bool *other,
+			 struct bpk_err *err)
 {
-	const struct bpk_salvage *found = &m->found[a];
-	struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
-	struct bpk_merge_run run = bpk_merge_run_of(found, saved, a);
+	const struct bpk_salvage *found = &m->found[run.copy];
 	struct bpk_buf left = { 0 }, right = { 0 };
 	int rc;
 
 	*other = false;
-	if (file == NULL || found->checksum->size == 0 ||
-	    found->seal_size != found->checksum->size || file->sizes[b] == BPK_UNKNOWN ||
-	    run.offset > file->sizes[b] || run.size > file->sizes[b] - run.offset)
+	if (found->checksum->size == 0 || found->seal_size != found->checksum->size ||
+	    file->sizes[b] == BPK_UNKNOWN || offset > file->sizes[b] ||
+	    run.size > file->sizes[b] - offset)
 		return 0;
 	rc = bpk_merge_read_run(m, file, &run, &left, err);
 	run.copy = b;
+	run.at = run.offset = offset;
 	if (rc == 0)
 		rc = bpk_merge_read_run(m, file, &run, &right, err);
 	*other = rc == 0 && is_other(found, bpk_buf_view(&left), &right, is_placed);
@@ -151,6 +151,7 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 			const struct spot *y, bool sound, bool *other, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &m->found[a];
+	struct bpk_merge_file *file = bpk_merge_file_of(m, found, x->saved);
 	size_t digest = found->checksum->size;
 	bool moved = y->is_there && (x->where.packed_offset != y->where.packed_offset ||
 				     x->where.header.packed_size != y->where.header.packed_size);
@@ -159,7 +160,9 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 	if (moved || digest == 0)
 		return 0;
 	if (found->seal_size > 0)
-		return compare_bytes(m, a, x->saved, b, y->is_there, other, err);
+		return file == NULL ? 0
+				    : compare_bytes(m, file, bpk_merge_run_of(found, x->saved, a),
+						    b, x->saved->offset, y->is_there, other, err);
 	/* the digest of an index was tested */
 	*other = sound && y->is_there && memcmp(x->where.digest, y->where.digest, digest) != 0;
 	return 0;
@@ -307,10 +310,56 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 	return bpk_merge_note_states(m, a, b, "their last chunks show", err);
 }
 
+/* ---- by neighbours ---- */
+
+/* The intact chunk that ends where this one begins; NULL: none does. */
+static const struct bpk_saved *find_before(struct bpk_merge *m, size_t copy,
+					   const struct bpk_merge_print *print)
+{
+	const struct bpk_salvage *found = &m->found[copy];
+	const struct bpk_saved *saved;
+
+	if (print->number == 0)
+		return NULL;
+	saved = &found->all[bpk_find_last(&found->all->number, sizeof *found->all, found->count,
+					  print->number - 1)];
+	return saved->intact &&
+			       saved->offset + saved->packed_size + found->seal_size ==
+				       print->offset &&
+			       bpk_merge_file_of(m, found, saved) == &m->files[print->file]
+		       ? saved
+		       : NULL;
+}
+
+/* Compare each chunk of copy a with that of copy b which is lost before the same next one: bytes
+ * may have come or gone before that, and the index may be lost. */
+static int compare_before(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	for (size_t i = 0; i < m->prints[a].count && m->since.size == 0; i++) {
+		const struct bpk_merge_print *x = &m->prints[a].all[i];
+		const struct bpk_merge_print *y = bpk_merge_find_twin(&m->prints[b], x);
+		const struct bpk_saved *before = find_before(m, a, x);
+		struct bpk_merge_run run;
+		bool other;
+
+		if (before == NULL || y == NULL || y->file != x->file ||
+		    find_before(m, b, y) != NULL)
+			continue;
+		run = bpk_merge_run_of(&m->found[a], before, a);
+		if (run.size > y->offset)
+			continue;
+		if (compare_bytes(m, &m->files[x->file], run, b, y->offset - run.size, false,
+				  &other, err) != 0 ||
+		    (other && note_chunk(m, a, b, before->number, err) != 0))
+			return -1;
+	}
+	return 0;
+}
+
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct indexed all[BPK_MERGE_MOST] = { 0 };
-	int rc = 0;
+	int rc = bpk_merge_list_prints(m, err);
 
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		rc = open_index(m, c, &all[c], err);
@@ -326,6 +375,10 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 				rc = compare_parts(m, a, b, err);
 			if (rc == 0)
 				rc = compare_ends(m, a, b, err);
+			if (rc == 0)
+				rc = compare_before(m, a, b, err);
+			if (rc == 0)
+				rc = compare_before(m, b, a, err);
 		}
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (all[c].reader != NULL)

@@ -10,8 +10,8 @@ int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *p
 	if (m->since.size > 0)
 		return 0;
 	if (bpk_buf_printf(&m->since, err,
-			   "%s and %s are of two states of the archive, as %s; the result may be "
-			   "of the older one",
+			   "%s and %s are of two states of the archive, as %s; the result may "
+			   "have parts of the older one",
 			   m->copies[a].path, m->copies[b].path, proof) != 0)
 		return -1;
 	return bpk_buf_append(&m->since, bpk_view("", 1), err);

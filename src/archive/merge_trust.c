@@ -176,9 +176,8 @@ static bool agree(const struct bpk_merge_file *file, size_t copy, const struct b
 	       x->offset - y->offset == file->sizes[copy] - file->sizes[other];
 }
 
-/* The chunk in a list, if that and the copy have it once; else NULL. */
-static const struct bpk_merge_print *find_twin(const struct bpk_merge_prints *list,
-					       const struct bpk_merge_print *print)
+const struct bpk_merge_print *bpk_merge_find_twin(const struct bpk_merge_prints *list,
+						  const struct bpk_merge_print *print)
 {
 	const struct bpk_merge_print *twin =
 		print->once ? bpk_merge_find_print(list, print->hash) : NULL;
@@ -191,7 +190,7 @@ static void compare_places(struct bpk_merge *m, size_t copy, size_t other)
 {
 	for (size_t i = 0; i < m->prints[copy].count; i++) {
 		const struct bpk_merge_print *x = &m->prints[copy].all[i];
-		const struct bpk_merge_print *y = find_twin(&m->prints[other], x);
+		const struct bpk_merge_print *y = bpk_merge_find_twin(&m->prints[other], x);
 		struct bpk_merge_file *file = &m->files[x->file];
 
 		if (y == NULL)
@@ -315,7 +314,7 @@ static int compare_order(const struct bpk_merge *m, size_t copy, size_t other, b
 		return -1;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct bpk_merge_print *x = &list->all[i];
-		const struct bpk_merge_print *y = find_twin(&m->prints[other], x);
+		const struct bpk_merge_print *y = bpk_merge_find_twin(&m->prints[other], x);
 
 		if (y != NULL)
 			pairs[count++] = (struct pair){ x->file, y->file, x->offset, y->offset };

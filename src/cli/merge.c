@@ -279,9 +279,12 @@ static int save_less(struct bpk_salvage_job *job, bool applies, struct bpk_err *
 static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	const char *disorder = bpk_merge_disorder(job->merge);
-	bool between, proven;
+	bool between, proven, is_bare, is_older = may_be_older(job);
 	const char *doubt = bpk_merge_doubt(job->merge, &between);
 
+	if (job->from != NULL && job->in.info->members <= 1 &&
+	    bpk_salvage_compare_whole(job, err) != 0)
+		return -1;
 	job->is_whole = true;
 	if (compare_ident(job, &proven, err) != 0)
 		return err->kind == BPK_CORRUPT && job->fill != BPK_FILL_NONE
@@ -292,7 +295,8 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	if (proven || job->in.info->seal.sealed)
 		disorder = NULL;
 	proven = proven || has_digests(job->in.info);
-	job->in_doubt = disorder != NULL || (bpk_merge_bare(job->merge) > 0 && !proven);
+	is_bare = bpk_merge_bare(job->merge) > 0 && !proven;
+	job->in_doubt = disorder != NULL || is_bare || is_older;
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
@@ -300,11 +304,11 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		bpk_note(bpk_input_name(job->in.path), "%s", doubt);
 	if (disorder != NULL)
 		return bpk_fail(err, BPK_CORRUPT, "%s", disorder);
-	if (job->in_doubt)
+	if (is_bare)
 		return fail_bare(job, err);
 	if (job->in.info->seal.generation < job->newest)
 		return fail_older(job, err);
-	if (may_be_older(job))
+	if (is_older)
 		return bpk_fail(err, BPK_CORRUPT, "%s", bpk_merge_since(job->merge, true));
 	if (!applies && bpk_merge_changes(job->merge))
 		return fail_copy(&job->in, err, BPK_REPAIRABLE,

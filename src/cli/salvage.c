@@ -1,5 +1,5 @@
 /* Decides whether the chunks of an archive are searched for: it may be whole, or be restored by its
- * parity. Called by repair.c. */
+ * parity. Called by repair.c and merge.c. */
 #include "cli/salvage.h"
 
 #include "cli/heal.h"
@@ -178,9 +178,7 @@ static bool is_refuted(const struct bpk_salvage_job *job, const struct bpk_salva
 	return rc != 0;
 }
 
-/* A whole archive is compared with the raw data, if the numbers of its chunks are certain: chunks
- * may be swapped, or their digests renewed. Fails if they differ. */
-static int compare_whole(struct bpk_salvage_job *job, struct bpk_err *err)
+int bpk_salvage_compare_whole(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	if (bpk_salvage_find_chunks(job, err) != 0)
 		return -1;
@@ -195,7 +193,7 @@ static void tell_whole(struct bpk_salvage_job *job, const char *path)
 	struct bpk_err err = { 0 };
 
 	if (job->from != NULL && !has_rest(&job->in) && job->in.info->members <= 1 &&
-	    compare_whole(job, &err) != 0)
+	    bpk_salvage_compare_whole(job, &err) != 0)
 		bpk_report(NULL, &err);
 	else
 		bpk_heal_tell_whole(job->shared, path);

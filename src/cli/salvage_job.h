@@ -88,6 +88,11 @@ int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);
 /* Fails with BPK_FAILED if the raw data differ from an intact chunk. */
 int bpk_salvage_agree(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* Compare an archive of which no chunk is damaged with the raw data of from, if the numbers of its
+ * chunks are certain: chunks may be swapped, or their digests renewed. Fails with BPK_FAILED if
+ * they differ. */
+int bpk_salvage_compare_whole(struct bpk_salvage_job *job, struct bpk_err *err);
+
 /* Raw bytes of the archive, as far as chunks tell; unknown if some that differ in size are lost. */
 static inline uint64_t bpk_salvage_raw_size(const struct bpk_salvage_job *job)
 {

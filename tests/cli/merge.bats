@@ -535,7 +535,7 @@ END
         for copies in "0.$kind 2.$kind" "2.$kind 0.$kind"; do
             rm -rf new.$kind
             ends 2 bpk repair --merge -o new.$kind $copies
-            says "^bpk: ${copies/ / and } are of two states of the archive, as chunk 1 shows; the result may be of the older one$"
+            says "^bpk: ${copies/ / and } are of two states of the archive, as chunk 1 shows; the result may have parts of the older one$"
         done
         # copies of one state
         rm -rf new.$kind
@@ -561,6 +561,21 @@ END
     hurt 3.blp "$(offset_of 2.blp 1)" 100
     ends 2 bpk repair -f --merge -o new.blp 2.blp 3.blp
     says "two states of the archive, as chunk 2 shows"
+    # bytes came or went in the chunk, or sectors are lost, with the header and all offsets
+    bpk pack -q -0 -z 16K -o 6.blp A
+    cp 6.blp 7.blp
+    head -c 50 /dev/zero | bpk write --at 100 7.blp -
+    head -c 50 /dev/zero | bpk write --at 40000 7.blp -
+    hurt 6.blp $(($(offset_of 6.blp 2) + 300)) 4
+    cp 7.blp 8.blp
+    hurt 8.blp 0 512
+    { head -c 300 7.blp; echo; tail -c +301 7.blp; } >9.blp
+    { head -c 300 7.blp; tail -c +813 7.blp; } >10.blp
+    for copy in 8 9 10; do
+        ends 2 bpk repair --json -f --merge -o new.blp 6.blp $copy.blp
+        says "two states of the archive, as chunk [02] shows"
+        grep -qF '"certain":false' "$out"
+    done
     # zeros, which the index alone has
     head -c 60000 /dev/zero >Z
     bpk pack -q -z 20000 -o 4.b2frame Z
@@ -577,7 +592,7 @@ tells_states() { # old new line
     for order in "$1 $2" "$2 $1"; do
         rm -rf out
         ends 2 bpk repair --merge -o out $order
-        says "are of two states of the archive, as $3; the result may be of the older one$"
+        says "are of two states of the archive, as $3; the result may have parts of the older one$"
     done
 }
 
@@ -923,6 +938,33 @@ tells_states() { # old new line
     done
 }
 
+@test "the metadata of a sealed copy that has lost its end, and raw data, tell that another one is older" {
+    data noise 28672 A
+    bpk pack -q -z 4K --seal -o old.blp A
+    for change in "meta set" "truncate --bytes 12288"; do
+        cp old.blp new.blp
+        case $change in
+            meta*) bpk meta set new.blp valid=false ;;
+            *) bpk $change new.blp ;;
+        esac
+        truncate -s 700 new.blp
+        for copies in "old.blp new.blp" "new.blp old.blp"; do
+            ends 2 bpk repair -f --merge -o out.blp $copies
+            says 'are of two states of the archive, as parts outside of chunks show'
+        done
+    done
+    # the union is whole, and the raw data are those of another state
+    bpk pack -q -z 4K -o a.blp A
+    cp a.blp b.blp
+    hurt a.blp $(($(offset_of a.blp 0) + 200)) 4
+    hurt b.blp $(($(offset_of b.blp 5) + 200)) 4
+    ends 0 bpk repair --merge --from A -o same.blp a.blp b.blp
+    hurt A 9000 4
+    ends 1 bpk repair --merge --from A -o out2.blp a.blp b.blp
+    says 'A: differs from the intact chunk 2 of a.blp'
+    [ ! -e out2.blp ]
+}
+
 @test "the header of a copy that has lost its end tells that another one is older" {
     need_python
     data field-f64 50000 A
@@ -1066,7 +1108,7 @@ tells_states() { # old new line
     { tail -c +$((at + 1)) 3.b2frame && head -c $at 3.b2frame; } >2.b2frame
     for order in "1.b2frame 2.b2frame" "2.b2frame 1.b2frame"; do
         ends 2 bpk repair --merge -f -o new.b2frame $order
-        says 'has others that are damaged or of another state of the archive; the result may be of the older one'
+        says 'has others that are damaged or of another state of the archive; the result may have parts of the older one'
     done
 }
 

@@ -27,6 +27,7 @@ struct bpk_bloscpack_left {
 	bool is_too_long;   /* the last chunk, for the header: one of them is damaged */
 
 	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
+	uint64_t state;    /* of the good part: a hash of all of its text that has a digest; or 0 */
 	uint64_t shift;    /* of the good part: bytes that came before it; wraps if bytes went */
 	bool traces, none; /* else: signs that there were some, or that there were none */
 	struct bpk_array array; /* that they describe */

@@ -185,6 +185,8 @@ static int take_text(struct bpk_bloscpack_left *left, uint64_t size, struct bpk_
 {
 	struct bpk_err why = { 0 };
 
+	if (left->shift == 0 && left->metadata.checksum->size > 0)
+		left->state = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&left->metadata.text));
 	if (cut_own(left, size, err) != 0)
 		return -1;
 	if (left->metadata.text.size == 0 ||
@@ -244,15 +246,15 @@ int bpk_bloscpack_left_give(struct bpk_bloscpack_left *left, struct bpk_salvage 
 		return bpk_salvage_doubt(salvage, "the metadata are damaged, and lost", err);
 	if (!metadata->good && !left->none)
 		return bpk_salvage_doubt(salvage, "metadata, if there were any, are lost", err);
-	if (!metadata->good && left->has_header && salvage->counted)
+	if (metadata->good)
+		salvage->state = left->state;
+	else if (left->has_header && salvage->counted)
 		salvage->state = BPK_HASH_START;
 	if (!metadata->good || metadata->text.size == 0)
 		return 0;
 	info->metadata.given = true;
 	info->metadata.text = bpk_buf_view(&metadata->text);
 	info->metadata.checksum = metadata->checksum;
-	if (left->shift == 0 && metadata->checksum->size > 0)
-		salvage->state = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&metadata->text));
 	info->array.type = left->has_array ? &left->array : NULL;
 	if (left->shift != 0 &&
 	    bpk_salvage_doubt(salvage,
