@@ -82,7 +82,8 @@ static const struct bpk_opt opt_root = {
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_cat_args, root),
 	.metavar = "HEX",
 	.help = "with --prove: fail unless the root of the seal is HEX",
-	.more = "HEX is what verify --print-root printed. Without it a new seal by somebody else "
+	.more = "HEX is the root that verify --print-root printed, or its whole line, of which the "
+		"root alone counts. Without it a new seal by somebody else "
 		"proves as much.",
 };
 
@@ -184,7 +185,7 @@ static int check_usage(const struct bpk_cat_args *args, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE, "only one of --prove and --no-check can be given");
 	if (args->root != NULL && !args->prove)
 		return bpk_fail(err, BPK_USAGE, "--root needs --prove");
-	if (bpk_seal_check_digits(args->root, err) != 0 || bpk_rows_check(&args->rows, err) != 0)
+	if (bpk_seal_check_root(args->root, err) != 0 || bpk_rows_check(&args->rows, err) != 0)
 		return -1;
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }

@@ -11,11 +11,15 @@ const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGES
 /* Add seal_root and seal_generation to the record; null without a seal, or without info (NULL). */
 void bpk_seal_record(const struct bpk_info *info);
 
-/* Fail with BPK_USAGE if root, a user's, is not NULL and has not 64 hexadecimal digits. */
-int bpk_seal_check_digits(const char *root, struct bpk_err *err);
+/* The 64 hexadecimal digits of a root in text, which is these alone, or a line of verify
+ * --print-root, "PATH: ROOT generation N"; NULL: it is neither. */
+const char *bpk_seal_find_root(const char *text);
 
-/* Fail with BPK_CORRUPT, without the path, if there is no seal, or root is not NULL and not that of
- * the seal. */
+/* Fail with BPK_USAGE if root, a user's, is not NULL and is no such text of one line. */
+int bpk_seal_check_root(const char *root, struct bpk_err *err);
+
+/* Fail with BPK_CORRUPT, without the path, if there is no seal, or root, which is NULL or such a
+ * text, is not that of the seal. */
 int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err);
 
 /* Fail with BPK_FAILED, without the path, if the chunks of a sealed archive have a checksum for

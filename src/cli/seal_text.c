@@ -1,9 +1,12 @@
 /* The seal of an archive as text: seal.h. */
 #include "cli/seal.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #include "cli/record.h"
+
+enum { DIGITS = 2 * BPK_MERKLE_SIZE };
 
 const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGEST_TEXT])
 {
@@ -19,15 +22,31 @@ void bpk_seal_record(const struct bpk_info *info)
 	bpk_record_u64("seal_generation", sealed ? info->seal.generation : BPK_UNKNOWN);
 }
 
-int bpk_seal_check_digits(const char *root, struct bpk_err *err)
+/* A line is taken apart from its end, as a path may hold anything. */
+const char *bpk_seal_find_root(const char *text)
 {
-	enum { DIGITS = 2 * BPK_MERKLE_SIZE };
+	static const char word[] = " generation ", digits[] = "0123456789abcdefABCDEF";
+	size_t size = strlen(text), room = sizeof word - 1;
 
-	if (root == NULL ||
-	    (strlen(root) == DIGITS && strspn(root, "0123456789abcdefABCDEF") == DIGITS))
+	if (size == DIGITS && strspn(text, digits) == DIGITS)
+		return text;
+	while (size > 0 && isdigit((unsigned char)text[size - 1]))
+		size--;
+	if (text[size] == '\0' || size <= DIGITS + 2 + room ||
+	    memcmp(text + size - room, word, room) != 0)
+		return NULL;
+	text += size - room - DIGITS;
+	return strspn(text, digits) == DIGITS && memcmp(text - 2, ": ", 2) == 0 ? text : NULL;
+}
+
+int bpk_seal_check_root(const char *root, struct bpk_err *err)
+{
+	if (root == NULL || (bpk_seal_find_root(root) != NULL && strchr(root, '\n') == NULL))
 		return 0;
-	return bpk_fail(err, BPK_USAGE, "--root is '%s', expected %d hexadecimal digits", root,
-			DIGITS);
+	return bpk_fail(err, BPK_USAGE,
+			"--root is '%s', expected %d hexadecimal digits, or a line of bpk verify "
+			"--print-root",
+			root, DIGITS);
 }
 
 int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err)
@@ -38,9 +57,11 @@ int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct b
 		return bpk_fail(err, BPK_CORRUPT,
 				"has no seal; bpk convert --seal FILE NEW makes an archive with "
 				"one");
-	if (root == NULL || strcasecmp(root, bpk_seal_print(seal, found)) == 0)
+	bpk_seal_print(seal, found);
+	if (root == NULL || strncasecmp(bpk_seal_find_root(root), found, DIGITS) == 0)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", found, root);
+	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %.*s", found, DIGITS,
+			bpk_seal_find_root(root));
 }
 
 int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err)

@@ -124,7 +124,8 @@ static const struct bpk_opt opt_root = {
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_verify_args, root),
 	.metavar = "HEX",
 	.help = "fail unless the root of the seal is HEX",
-	.more = "HEX is what --print-root printed. Another archive, an older or newer state, and "
+	.more = "HEX is the root that --print-root printed, or its whole line, of which the root "
+		"alone counts. Another archive, an older or newer state, and "
 		"a removed seal are damage.",
 };
 
@@ -175,7 +176,7 @@ static int check_usage(const struct bpk_verify_args *args, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE, "only one of --quick and --state can be given");
 	if (args->root != NULL && args->roots != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of --root and --roots can be given");
-	return bpk_seal_check_digits(args->root, err);
+	return bpk_seal_check_root(args->root, err);
 }
 
 static void run_verify(void *args, char **operands, size_t count)

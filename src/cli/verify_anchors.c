@@ -3,29 +3,22 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/seal.h"
 #include "cli/verify.h"
 
 enum { HEX = 2 * BPK_MERKLE_SIZE };
 
-/* Take a line apart from its end, as a path may hold anything. */
+/* Take a line apart. */
 static bool parse(char *line, struct bpk_verify_anchor *anchor)
 {
-	static const char word[] = " generation ";
-	char *end = line + strlen(line), *at = end;
+	const char *root = bpk_seal_find_root(line);
 
-	while (at > line && at[-1] >= '0' && at[-1] <= '9')
-		at--;
-	if (at == end || (size_t)(at - line) < HEX + sizeof word + 2)
+	if (root == NULL || root == line)
 		return false;
-	at -= sizeof word - 1;
-	if (memcmp(at, word, sizeof word - 1) != 0)
-		return false;
-	*at = '\0';
-	anchor->root = at -= HEX;
-	if (strspn(at, "0123456789abcdef") != HEX || memcmp(at - 2, ": ", 2) != 0)
-		return false;
-	at[-2] = '\0';
+	anchor->root = root;
 	anchor->path = line;
+	line[root - line - 2] = '\0';
+	line[root - line + HEX] = '\0';
 	return true;
 }
 

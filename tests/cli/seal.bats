@@ -305,6 +305,19 @@ write_part() {
     done
 }
 
+@test "a line of --print-root is taken for --root, and its root alone counts" {
+    make_sealed
+    bpk verify --print-root s.blp >run.root
+    quietly bpk verify --root "$(cat run.root)" s.blp
+    bpk cat --prove --root "$(sed 's/^s.blp/other: name/' run.root)" --bytes 10:20 s.blp >part
+    bpk cat --bytes 10:20 s.blp | cmp - part
+    refuses 2 "the seal's root is $(root s.blp), expected 0[0-9a-f]{63}$" \
+        bpk verify --root "$(sed 's/: [0-9a-f]/: 0/' run.root)" s.blp
+    for text in "x$(cat run.root)x" "$(cat run.root run.root)" "$(root s.blp) generation 1"; do
+        refuses 64 'expected 64 hexadecimal digits, or a line of bpk verify --print-root' bpk verify --root "$text" s.blp
+    done
+}
+
 @test "lines of --print-root are read again by --roots" {
     make_sealed
     mkdir "a: b"
