@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/nearest.h"
@@ -108,7 +109,7 @@ static const char *level_of_kin(const struct tables *tables, const char *name)
 		has_levels = has_levels || tables->rows[i]->type == OPT_DIGITS;
 	if (!has_levels)
 		return NULL;
-	if (strcmp(name, "best") == 0)
+	if (strcmp(name, "best") == 0 || strcmp(name, "ultra") == 0)
 		return "-9, the smallest result";
 	return strcmp(name, "fast") == 0 ? "-1, the fastest with codec zstd" : NULL;
 }
@@ -174,6 +175,20 @@ static int complain(const struct tables *tables, const struct bpk_command *comma
 	return unknown_long(tables, command, argv[optind - 1], err);
 }
 
+/* The word that getopt complained about, or has just passed, may be the name of a file. */
+static int add_file(char **argv, struct bpk_err *err)
+{
+	const char *const words[] = { argv[optind], argv[optind - 1] };
+	struct bpk_err plain = *err;
+
+	for (size_t i = 0; i < 2; i++)
+		if (words[i] != NULL && words[i][0] == '-' && words[i][1] != '\0' &&
+		    access(words[i], F_OK) == 0)
+			return bpk_fail(err, plain.kind, "%s; the file is ./%s", plain.text,
+					words[i]);
+	return -1;
+}
+
 /* The first of two digits of a level in word, as in "-10" and "-v12"; NULL if there are none.
  * getopt returns them as two levels. Digits of an argument, as in "-T10", are passed over. */
 static const char *two_digits(const struct tables *tables, const char *word)
@@ -233,8 +248,10 @@ int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, voi
 	opterr = 0;
 	optind = 0; /* glibc and musl: start again, also after another table */
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
-		if (value == '?')
-			return complain(&tables, command, argv, err);
+		if (value == '?') {
+			(void)complain(&tables, command, argv, err);
+			return add_file(argv, err);
+		}
 		if (value == ':') {
 			bpk_fail(err, BPK_USAGE, "needs an argument");
 			return subject(row_of(&tables, optopt), optopt, err);

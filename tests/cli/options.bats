@@ -108,6 +108,10 @@ load lib
     refuses 64 "unknown option --best, use -9" bpk pack --best a
     refuses 64 "unknown option --fast, use -1" bpk convert --fast=3 a.blp b.blp
     refuses 64 "unknown option --decompress; 'bpk unpack' restores FILE" bpk --decompress a.blp
+    refuses 64 "unknown option --ultra, use -9" bpk pack --ultra a
+    refuses 64 "unknown option -x$" bpk pack -x.f64
+    touch -- -x.f64
+    refuses 64 "unknown option -x; the file is ./-x.f64$" bpk pack -q -x.f64
     refuses 64 "unknown option -j; -T sets the number of threads" bpk pack -j2 a
     refuses 64 "unknown option -C; -O names the directory" bpk unpack -C . a.blp
 }
