@@ -394,7 +394,10 @@ static int write_array(const struct bpk_cat_args *args, struct bpk_transfer *tra
 			return prove(args, transfer->in, 0, BPK_UNKNOWN, err) != 0
 				       ? -1
 				       : write_content(args, transfer, numbers, err);
-		bpk_fail(err, BPK_FAILED, "records no array, whose items --items could count");
+		bpk_fail(err, BPK_FAILED, "records no array, whose items --items could count%s",
+			 args->shared.pick.name == NULL
+				 ? "; bpk pack --dtype records the type of data"
+				 : "");
 		return bpk_input_subject(transfer->in, err);
 	}
 	if ((args->slice.given || (numbers != NULL && needs_turn(args, array))) &&

@@ -350,6 +350,8 @@ assert np.array_equal(np.loadtxt(sys.argv[1]), a)' "$out"
     refuses 1 "the array holds no numbers" bpk cat --text npy-rec
     bpk pack -q -f -o a.blp a
     refuses 1 "is not an array, as --text needs it" bpk cat --text a.blp
+    refuses 1 "records no array, whose items --items could count; bpk pack --dtype records the type of data$" \
+        bpk cat --text --items 0:2 a.blp
     refuses 1 "is not an array, as --native needs it" bpk cat --native a.blp
 }
 
