@@ -17,46 +17,22 @@ struct sought {
 	struct stretch *differing, *damaged; /* by their starts, once they are sorted */
 	size_t ndiffering, differing_room, ndamaged, damaged_room;
 	struct bpk_buf cell;
-	const struct bpk_parity_file **files; /* of a directory, by name */
-	size_t nfiles;
+	struct bpk_parity_files files; /* of a directory, by name */
 };
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct bpk_parity_file *const *x = a, *const *y = b;
-
-	return strcmp((*x)->name, (*y)->name);
-}
-
-/* Sort the files of a directory, whose extents are in no order of names. False: memory is short. */
-static bool sort_files(struct sought *s)
-{
-	const struct bpk_parity_files *files = bpk_parity_files(s->side->parity);
-
-	if (files == NULL)
-		return true;
-	s->files = bpk_calloc(files->count + 1, sizeof *s->files, NULL);
-	for (size_t i = 0; s->files != NULL && i < files->count; i++)
-		if (files->files[i].name != NULL)
-			s->files[s->nfiles++] = &files->files[i];
-	if (s->files != NULL)
-		qsort(s->files, s->nfiles, sizeof *s->files, compare_names);
-	return s->files != NULL;
-}
 
 /* Where bytes of the file, of a directory of that name, are among those that parity covers; false:
  * it does not cover them. */
-static bool place_stretch(const struct sought *s, char *name, struct stretch *stretch)
+static bool place_stretch(const struct sought *s, const char *name, struct stretch *stretch)
 {
-	const struct bpk_parity_file key = { .name = name }, *wanted = &key, **found;
+	const struct bpk_parity_file *found;
 
-	if (s->files == NULL)
+	if (s->files.files == NULL)
 		return stretch->end <= bpk_parity_size(s->side->parity);
-	found = bsearch(&wanted, s->files, s->nfiles, sizeof *s->files, compare_names);
-	if (found == NULL || stretch->end > (*found)->size)
+	found = bpk_parity_files_find(&s->files, name);
+	if (found == NULL || stretch->end > found->size)
 		return false;
-	stretch->start += (*found)->start;
-	stretch->end += (*found)->start;
+	stretch->start += found->start;
+	stretch->end += found->start;
 	return true;
 }
 
@@ -108,7 +84,9 @@ static bool find_differing(struct sought *s)
 	const struct bpk_parity_files *files = bpk_parity_files(s->side->parity);
 	int rc;
 
-	if (s->side->scan.lost > 0 || !sort_files(s))
+	/* extents are in no order of names */
+	if (s->side->scan.lost > 0 ||
+	    (files != NULL && bpk_parity_files_sort(files, &s->files, NULL) != 0))
 		return false;
 	rc = files == NULL ? bpk_source_open(s->in->path, &s->source, NULL)
 			   : bpk_parity_files_source(s->in->place.directory, files, true,
@@ -136,7 +114,7 @@ static void clear(struct sought *s)
 	bpk_buf_clear(&s->cell);
 	free(s->differing);
 	free(s->damaged);
-	free(s->files);
+	free(s->files.files);
 }
 
 /* ---- the chunks ---- */

@@ -314,10 +314,33 @@ static enum need find_need(struct bpk_salvage_job *job, bool applies, struct bpk
 	return need;
 }
 
+/* *more: chunks are lost, and the state of its parity has more than are intact. err, the verdict,
+ * becomes the reason why that cannot be told. */
+static void compare_counts(const struct bpk_salvage_job *job, const struct bpk_err *damage,
+			   bool *more, struct bpk_err *err)
+{
+	uint64_t count, intact = bpk_salvage_intact(&job->found);
+	struct bpk_err why = { 0 };
+
+	*more = false;
+	if (!job->has_state || (job->lost == 0 && job->found.nchunks > 0))
+		return;
+	if (job->side.scan.lost > 0) {
+		(void)bpk_heal_fail_lost(job->shared, &job->side, job->in.path, damage->text, &why);
+		return;
+	}
+	if (bpk_heal_count(&job->side, &job->in, job->format, job->shared->output, &count, &why) !=
+	    0)
+		*err = why;
+	else
+		*more = count > intact;
+}
+
 /* Search a damaged archive. Returns UNREAD if the state of its parity is to be restored. */
 static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_err *damage)
 {
 	struct bpk_err err = { 0 };
+	bool more;
 
 	if (bpk_salvage_run(job, applies, &err) == 0)
 		return DAMAGED;
@@ -327,7 +350,8 @@ static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_er
 	} else if (!applies) {
 		weigh(job, damage, &err);
 	}
-	if (job->has_state && (job->lost > 0 || job->found.nchunks == 0 || job->yields))
+	compare_counts(job, damage, &more, &err);
+	if (more || job->yields)
 		return UNREAD;
 	bpk_report(NULL, &err);
 	return DAMAGED;

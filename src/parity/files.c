@@ -118,6 +118,20 @@ const struct bpk_parity_file *bpk_parity_files_find(const struct bpk_parity_file
 		       : bsearch(&key, files->files, files->count, sizeof key, compare_names);
 }
 
+int bpk_parity_files_sort(const struct bpk_parity_files *files, struct bpk_parity_files *sorted,
+			  struct bpk_err *err)
+{
+	*sorted = (struct bpk_parity_files){ .size = files->size };
+	sorted->files = bpk_calloc(files->count + 1, sizeof *sorted->files, err);
+	if (sorted->files == NULL)
+		return -1;
+	for (size_t i = 0; i < files->count; i++)
+		if (files->files[i].name != NULL)
+			sorted->files[sorted->count++] = files->files[i];
+	qsort(sorted->files, sorted->count, sizeof *sorted->files, compare_names);
+	return 0;
+}
+
 /* ---- two states ---- */
 
 static bool same_time(const struct bpk_parity_file *a, const struct bpk_parity_file *b)

@@ -28,9 +28,14 @@ void bpk_parity_files_clear(struct bpk_parity_files *files);
 int bpk_parity_files_list(struct bpk_dir *dir, bool (*owns)(const char *name),
 			  struct bpk_parity_files *files, struct bpk_err *err);
 
-/* The file of that name in a list made by bpk_parity_files_list, or NULL. */
+/* The file of that name in a list made by bpk_parity_files_list or _sort, or NULL. */
 const struct bpk_parity_file *bpk_parity_files_find(const struct bpk_parity_files *files,
 						    const char *name);
+
+/* The files of any list that have an extent, by name, for bpk_parity_files_find. Names are
+ * borrowed: release it by free(sorted->files), also after a failure, which is BPK_NO_MEMORY. */
+int bpk_parity_files_sort(const struct bpk_parity_files *files, struct bpk_parity_files *sorted,
+			  struct bpk_err *err);
 
 /* The differences of a list from the present one, which bpk_parity_files_list made. */
 struct bpk_parity_drift {

@@ -1256,6 +1256,35 @@ END
     done
 }
 
+@test "the state of the parity is written for lost chunks only if it has more" {
+    local format
+    data noise 100000 raw
+    data noise 1000 few
+    data noise 9000 some
+    for format in blp b2frame b2sparse "chunked --superchunk-size 4K"; do
+        rm -rf x x.bpp kept out
+        bpk pack -q -F $format -z 4K --parity 30% -o x raw
+        cp -p x.bpp kept
+        bpk append -q x few
+        cp -p kept x.bpp
+        if [ -d x ]; then rm "$(find x -type f -size +1k | sort | head -1)"; else rot x 30000 12000; fi
+        ends 2 bpk repair --apply -o out x
+        says 'out: has the state in which x was when its parity was made'
+        bpk cat out | cmp - raw
+        # most chunks are of a later state
+        rm -rf x x.bpp out
+        bpk pack -q -F $format -z 4K --parity 100% -o x some
+        cp -p x.bpp kept
+        bpk append -q x raw
+        cp -p kept x.bpp
+        if [ -d x ]; then rm "$(find x -type f -size +1k | sort | head -3 | tail -1)"; else rot x 30000 500; fi
+        ends 2 bpk repair --apply -o out x
+        says 'x: [12] of 27 chunks (is|are) lost; --fill zero or skip writes the others'
+        [ ! -e out ]
+        [ "$(grep -c 'are lost$' "$out")" = 1 ]
+    done
+}
+
 @test "parity of another archive, however much it restores, is not passed for a later state" {
     data noise 20000 a
     data field-f64 30000 b
