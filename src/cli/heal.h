@@ -12,6 +12,7 @@
 struct bpk_heal_verdict {
 	bool heals; /* there is damage, and --heal restores it */
 	bool later; /* there is none, but parity restores a later state */
+	bool other; /* there is or may be some, and parity restores a state, perhaps another */
 	bool gone;  /* there was some, which another command restores, or has restored */
 	/* BPK_SIDE_DAMAGED, however much it restores still; BPK_SIDE_STALE, of another state by its
 	 * content; BPK_SIDE_CURRENT, a healing by it is pending; or BPK_SIDE_NONE: no such thing */

@@ -71,6 +71,7 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
 	verdict->heals = bpk_side_is_as_then(side, path);
 	bpk_shell_word(path, word);
+	verdict->other = side->scan.lost == 0;
 	if (bpk_heal_is_strange(side, path))
 		return bpk_fail(err, BPK_CORRUPT,
 				"%s; no cell of it agrees with its parity file %s, which may be "

@@ -119,6 +119,20 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the verdict ---- */
 
+/* Lost chunks may be in the state of the parity. */
+static void name_state(const struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	bool any = job->lost < job->found.nchunks;
+	char word[BPK_WORD_TEXT];
+
+	if (job->lost > 0 || job->found.nchunks == 0)
+		bpk_fail(err, plain.kind,
+			 "%s; bpk repair --apply -o OUT %s writes the state of its parity file%s",
+			 plain.text, bpk_shell_word(job->in.path, word),
+			 any ? " if that has more" : "");
+}
+
 /* Without a new archive the damage itself counts: parity may restore it, and it is there if no
  * chunks can be searched for. */
 static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, struct bpk_err *err)
@@ -128,6 +142,8 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 	bpk_heal_judge(job->shared, &job->in, -1, &verdict, damage);
 	if (damage->kind == BPK_CORRUPT && err->kind == BPK_UNSUPPORTED)
 		bpk_note(NULL, "%s", err->text);
+	else if (damage->kind != BPK_REPAIRABLE && verdict.other)
+		return name_state(job, err);
 	else if (damage->kind != BPK_REPAIRABLE)
 		return;
 	*err = *damage;
@@ -249,7 +265,7 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 
 /* As with unpack --fill: nothing is filled that parity restores. err is the damage, or becomes the
  * way to restore it. */
-static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
+static bool is_healed(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	struct bpk_err way = *err;
 	struct bpk_heal_verdict verdict;
@@ -257,6 +273,7 @@ static bool is_healed(const struct bpk_salvage_job *job, bool applies, struct bp
 	if (!applies || job->fill == BPK_FILL_NONE)
 		return false;
 	(void)bpk_heal_judge(job->shared, &job->in, -1, &verdict, &way);
+	job->is_judged = !verdict.other;
 	if (way.kind != BPK_REPAIRABLE)
 		return false;
 	*err = way;
@@ -347,7 +364,8 @@ static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_er
 	if (!applies && bpk_heal_is_moving(&job->in)) {
 		bpk_fail_changed(&err);
 		bpk_input_subject(&job->in, &err);
-	} else if (!applies) {
+	} else if (!applies ||
+		   (!job->is_judged && !job->has_state && bpk_salvage_intact(&job->found) == 0)) {
 		weigh(job, damage, &err);
 	}
 	compare_counts(job, damage, &more, &err);
@@ -364,6 +382,7 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		.shared = &args->shared,
 		.fill = how->fill,
 		.from = how->from,
+		.is_judged = how->without_parity,
 		.found = { .guesses = how->guesses },
 	};
 	bool applies = how->applies;

@@ -38,6 +38,7 @@ struct bpk_salvage_job {
 	bool by_raw;            /* they have told the numbers of chunks */
 	struct bpk_side side;   /* beside an archive that may be restored by it; else zeroed */
 	bool has_state;         /* it may restore another state, which is that if chunks are lost */
+	bool is_judged;         /* its parity was, and restores nothing */
 	bool yields;            /* or if it lacks none of them, and has parts that are lost here */
 	bool is_moved;          /* the seal says that some chunks are not at their places */
 	bool is_untested;       /* or it cannot tell */

@@ -1268,6 +1268,8 @@ END
         bpk append -q x few
         cp -p kept x.bpp
         if [ -d x ]; then rm "$(find x -type f -size +1k | sort | head -1)"; else rot x 30000 12000; fi
+        ends 2 bpk repair x
+        says 'writes the others; .*bpk repair --apply -o OUT x writes the state of its parity file if that has more$'
         ends 2 bpk repair --apply -o out x
         says 'out: has the state in which x was when its parity was made'
         bpk cat out | cmp - raw
@@ -1283,6 +1285,26 @@ END
         [ ! -e out ]
         [ "$(grep -c 'are lost$' "$out")" = 1 ]
     done
+}
+
+@test "no cell agrees with the parity: repair names the state of the parity" {
+    head -c 60000 /dev/zero | tr '\0' '\7' >raw
+    bpk pack -q -F chunked -z 16K --parity 5% -o x raw
+    mkdir copy
+    cp -r x x.bpp copy/
+    cd copy
+    rm x/meta/storage x/meta/attributes x/data/__1__.bin
+    refuses 2 'no intact chunk was found in it; bpk repair --apply -o OUT x writes the state of its parity file$' bpk repair x
+    ends 2 bpk repair --apply -o out x
+    bpk cat out | cmp - ../raw
+}
+
+@test "raw data are not needed for a single chunk that parity restores" {
+    packed a.blp 10000
+    bpk parity -q a.blp
+    rot a.blp 4000 3
+    refuses 3 'parity restores all of it: bpk verify --heal a.blp' bpk repair --apply --from raw -o out a.blp
+    [ ! -e out ]
 }
 
 @test "parity of another archive, however much it restores, is not passed for a later state" {
