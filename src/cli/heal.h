@@ -11,7 +11,7 @@
 /* The result of a comparison with the parity file. */
 struct bpk_heal_verdict {
 	bool heals; /* there is damage, and --heal restores it */
-	bool later; /* there is none, but parity restores a later state */
+	bool later; /* parity restores a later state; heals is false */
 	bool other; /* there is or may be some, and parity restores a state, perhaps another */
 	bool gone;  /* there was some, which another command restores, or has restored */
 	/* BPK_SIDE_DAMAGED, however much it restores still; BPK_SIDE_STALE, of another state by its

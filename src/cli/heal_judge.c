@@ -78,7 +78,8 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 				"that of another archive",
 				plain.text, side->name);
 	is_alone = verdict->heals || bpk_heal_is_damage_alone(side, in);
-	if (!is_alone && bpk_heal_is_earlier(side, path))
+	verdict->later = !is_alone && bpk_heal_is_earlier(side, path);
+	if (verdict->later)
 		return bpk_fail(err, BPK_REPAIRABLE,
 				"%s; it is an older state than that of its parity: bpk repair "
 				"--apply -o OUT %s writes the later one",

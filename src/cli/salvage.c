@@ -273,8 +273,8 @@ static bool is_healed(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 	if (!applies || job->fill == BPK_FILL_NONE)
 		return false;
 	(void)bpk_heal_judge(job->shared, &job->in, -1, &verdict, &way);
-	job->is_judged = !verdict.other;
-	if (way.kind != BPK_REPAIRABLE)
+	job->is_judged = !verdict.later && !verdict.other;
+	if (way.kind != BPK_REPAIRABLE || verdict.later)
 		return false;
 	*err = way;
 	return true;

@@ -1307,6 +1307,19 @@ END
     [ ! -e out ]
 }
 
+@test "repair --apply --fill writes the intact chunks of an older state, too" {
+    data noise 100000 raw
+    bpk pack -q -z 16K --parity 100% -o a.blp raw
+    cp -p a.blp old
+    bpk append -q a.blp raw
+    cp -p old a.blp
+    rot a.blp 50000 3
+    refuses 3 'it is an older state' bpk verify a.blp
+    ends 2 bpk repair --apply --fill zero -o out a.blp
+    says '1 of 7 chunks is lost; zeros stand for them'
+    [ "$(bpk cat out | cmp -l - raw | wc -l)" -gt 0 ]
+}
+
 @test "parity of another archive, however much it restores, is not passed for a later state" {
     data noise 20000 a
     data field-f64 30000 b
