@@ -387,7 +387,7 @@ static int apply_unwritten(const struct bpk_shared *shared, struct bpk_input *in
 	struct bpk_heal_verdict verdict;
 
 	(void)bpk_heal_judge(shared, in, 0, &verdict, err);
-	if (verdict.heals || verdict.later)
+	if (verdict.heals || verdict.later || verdict.other)
 		return apply(shared, in, too_weak, err);
 	if (err->kind == BPK_CORRUPT)
 		return -1;

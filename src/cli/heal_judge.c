@@ -192,6 +192,13 @@ int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, s
 	return damaged ? bpk_fail_as(err, &why) : bpk_err_pass_memory(&why, err);
 }
 
+/* True if anything tells changed bytes of a whole archive: checksums, or proof of all of it. */
+static bool tells_changes(const struct bpk_info *info)
+{
+	return info->chunks.checksum->size > 0 || info->directory.has_digests ||
+	       info->seal.sealed || bpk_ident_is_recorded(info);
+}
+
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
@@ -240,6 +247,24 @@ static bool is_exactly_then(const struct bpk_side *side, const char *path)
 	       now.st_mtim.tv_nsec == then.tv_nsec;
 }
 
+/* Without checksums an archive that differs from its parity may have been changed, or damaged. */
+static int fail_untold(const struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	bool restores = side->scan.lost == 0;
+	char word[BPK_WORD_TEXT];
+
+	bpk_shell_word(path, word);
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"%" PRIu64 " of %" PRIu64 " cells differ from its parity%s, and without "
+			"checksums nothing tells a change from damage: bpk parity %s renews the "
+			"parity%s%s%s",
+			side->scan.bad, bpk_parity_cells(side->parity),
+			bpk_heal_is_strange(side, path) ? ", which may be that of another archive"
+							: "",
+			word, restores ? ", or bpk repair --apply -o OUT " : "",
+			restores ? word : "", restores ? " writes the state of the parity" : "");
+}
+
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
 		       struct bpk_err *err)
@@ -256,6 +281,10 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 		verdict->parity = BPK_SIDE_STALE;
 		verdict->later = scan->lost == 0 && !bpk_heal_is_strange(side, path);
 		fail_earlier(side, path, err);
+	} else if (bpk_side_has_damage(side) && !tells_changes(in->info)) {
+		verdict->parity = BPK_SIDE_STALE;
+		fail_untold(side, path, err);
+		verdict->other = scan->lost == 0;
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;

@@ -90,6 +90,7 @@ struct bpk_directory_info {
 	/* Chunks in each of them but the last; 0 if the format has no such files. */
 	uint64_t superchunk_chunks;
 	uint64_t ncolumns; /* 0: no columns */
+	bool has_digests;  /* of all chunks together, whatever the checksum of each is */
 };
 
 /*

@@ -719,10 +719,10 @@ restores_unwritten() {
         rot $name 30000 1
         quietly bpk parity --force $name
         quietly bpk verify $name
-        # a file that was written is whole, and its parity stale
+        # a file that was written may be damaged or changed
         touch $name
         rot $name 40000 1
-        refuses 3 'is whole, but its parity is stale' bpk verify $name
+        refuses 3 'nothing tells a change from damage: bpk parity' bpk verify $name
         quietly bpk parity $name
     done
 }
@@ -1297,6 +1297,31 @@ END
     refuses 2 'no intact chunk was found in it; bpk repair --apply -o OUT x writes the state of its parity file$' bpk repair x
     ends 2 bpk repair --apply -o out x
     bpk cat out | cmp - ../raw
+}
+
+@test "without checksums a change since the parity was made is not told from damage" {
+    data noise 100000 raw
+    for format in blp b2frame b2sparse; do
+        rm -rf x x.bpp y out
+        bpk pack -q -F $format -z 16K --checksum none --parity 10% -o x raw
+        cp -r x y
+        rm -r x
+        mv y x
+        rot "$(find x -type f -size +8k | head -1)" 5000 3
+        for command in verify repair; do
+            refuses 3 '^bpk: x: 1 of [0-9]+ cells differ from its parity, and without checksums nothing tells a change from damage: bpk parity x renews the parity, or bpk repair --apply -o OUT x writes the state of the parity$' \
+                bpk $command x
+        done
+        ends 2 bpk repair --apply -o out x
+        says 'out: has the state in which x was when its parity was made'
+        bpk cat out | cmp - raw
+    done
+    # digests over all chunks tell
+    bpk pack -q -F chunked -z 16K --checksum none --parity 10% -o y raw
+    cp -p y.bpp kept
+    bpk append -q y raw
+    cp -p kept y.bpp
+    refuses 3 'y: is whole, but its parity is stale' bpk verify y
 }
 
 @test "raw data are not needed for a single chunk that parity restores" {

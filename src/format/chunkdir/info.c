@@ -119,6 +119,8 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 		info->chunks.composed = "its chunks are those of columns";
 		info->directory.ncolumns = set->ncolumns;
 	}
+	info->directory.has_digests =
+		set->sizes.digests.given || (set->is_table && set->columns[0].digests.given);
 	info->directory.superchunk_chunks = set->columns[0].superchunk_chunks;
 	for (size_t i = 0; i < set->ncolumns; i++)
 		info->directory.nfiles += set->columns[i].nfiles;
