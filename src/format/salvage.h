@@ -44,6 +44,7 @@ struct bpk_salvage {
 	unsigned seal_size;                  /* bytes of a digest behind each chunk in the file */
 	unsigned typesize;
 	uint32_t chunk_size; /* raw bytes of every chunk but the last */
+	bool unsized;        /* not certain: the last chunk alone is intact, and may be shorter */
 	bool uneven;         /* chunks differ in size, and chunk_size and last_size are not used */
 	uint64_t raw_size;   /* of all chunks of an uneven archive, by its header; or unknown */
 	uint64_t nchunks;    /* of the archive; at least the last number and one */

@@ -509,6 +509,41 @@ widen() {
     cmp A.blp new.blp
 }
 
+@test "the last chunk alone is intact, and short: the header tells its place, or it is not certain" {
+    local suffix shape
+    need_python
+    export BPK
+    data noise 6144 A
+    for suffix in blp blpd b2frame b2s; do
+        for shape in '' 768 16,48; do
+            rm -rf a.* new.*
+            bpk pack -q -z 4096 ${shape:+--dtype f8 --shape "$shape"} -o "a.$suffix" A
+            cp -r "a.$suffix" "b.$suffix"
+            "$python" "$tests/lib/damage.py" "a.$suffix" 0
+            "$python" "$tests/lib/damage.py" "b.$suffix" 1
+            ends 2 bpk repair --json "a.$suffix"
+            grep -q '"certain":true' "$out"
+            ends 0 bpk repair --apply --from A -o "new.$suffix" "a.$suffix"
+            bpk cat "new.$suffix" | cmp - A
+            ends 0 bpk repair --merge -f -o "new.$suffix" "a.$suffix" "b.$suffix"
+            bpk cat "new.$suffix" | cmp - A
+            rm -rf "b.$suffix"
+        done
+    done
+    bpk pack -q -z 4096 -o a.blp A
+    dd if=/dev/zero of=a.blp bs=1 seek=128 count=100 conv=notrunc status=none
+    ends 2 bpk repair a.blp
+    grep -qx 'a.blp: raw bytes 4096:6144 are intact, but not certain' "$out"
+    says 'the size of the lost chunks is not certain$'
+    # of a directory without meta files the header of a damaged chunk has 6144 bytes
+    bpk pack -q -z 4096 -o a.blpd A
+    rm -r a.blpd/meta
+    printf '\030' | dd of=a.blpd/data/__1__.bin bs=1 seek=53 conv=notrunc status=none
+    printf x | dd of=a.blpd/data/__1__.bin bs=1 seek=12 conv=notrunc status=none
+    ends 2 bpk repair a.blpd
+    grep -q 'are intact, but not certain$' "$out"
+}
+
 @test "a raw size that is damaged in the header of a frame without checksums costs no chunk" {
     local suffix at bit file
     data field-f64 200000 A

@@ -367,7 +367,7 @@ static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvag
 	    (salvage->guesses && bpk_bloscpack_digest_size(s) > 0 &&
 	     guess_chunks(s, salvage, err) != 0) ||
 	    leave_others(s, left, salvage, err) != 0 ||
-	    bpk_salvage_find_chunk_size(salvage, err) != 0)
+	    bpk_bloscpack_find_size(s, left, salvage, err) != 0)
 		return -1;
 	bpk_salvage_drop_others(salvage, s->scan.size);
 	if (bpk_bloscpack_left_find(&s->scan, salvage, left, err) != 0 ||
@@ -395,5 +395,10 @@ int bpk_bloscpack_salvage_source(struct bpk_source *source, struct bpk_salvage *
 int bpk_bloscpack_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 			  struct bpk_err *err)
 {
-	return bpk_bloscpack_salvage_source(place->source, salvage, err);
+	if (bpk_bloscpack_salvage_source(place->source, salvage, err) != 0)
+		return -1;
+	if (salvage->counted && salvage->unsized)
+		salvage->unplaced = "the size of the lost chunks is not certain";
+	salvage->counted = salvage->counted && !salvage->unsized;
+	return 0;
 }

@@ -55,6 +55,13 @@ int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *sal
 int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err);
 
+/* Set chunk_size, and unsized. Where the last chunk alone is intact it may be shorter than the
+ * others: the header, if it has that size for the last, tells theirs, or else the headers of
+ * damaged chunks. */
+int bpk_bloscpack_find_size(const struct bpk_bloscpack_search *s,
+			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_err *err);
+
 /* Number the chunks of salvage, of which there is at least one, once the metadata were searched
  * for: sets nchunks, last_size, counted and unplaced. */
 int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,

@@ -1,6 +1,7 @@
 /*
- * The end of a damaged Bloscpack file, and the numbers of the chunks that were found in it: by
- * offsets, the header, the shape of an array, or the gaps between them. salvage.c calls it.
+ * The end of a damaged Bloscpack file, and the size and the numbers of the chunks that were found
+ * in it: by offsets, the header, the shape of an array, or the gaps between them. salvage.c calls
+ * it.
  */
 #include "format/bloscpack/salvage.h"
 
@@ -119,6 +120,54 @@ int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_blos
 	salvage->count = kept;
 	s->scan.size = end_of(s, &salvage->all[kept - 1]);
 	return 0;
+}
+
+/* ---- The size ---- */
+
+/* The raw size of the damaged chunks before the last one, by their headers; 0: these differ, or no
+ * header is left. */
+static uint32_t size_of_damaged(const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+
+	for (size_t i = 1; i + 1 < salvage->count; i++)
+		if (all[i].raw_size != all[0].raw_size)
+			return 0;
+	return salvage->count > 1 ? all[0].raw_size : 0;
+}
+
+int bpk_bloscpack_find_size(const struct bpk_bloscpack_search *s,
+			    const struct bpk_bloscpack_left *left, struct bpk_salvage *salvage,
+			    struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	uint64_t size = size_of_damaged(salvage);
+
+	if (bpk_salvage_find_chunk_size(salvage, err) != 0)
+		return -1;
+	if (bpk_salvage_intact(salvage) != 1 || !salvage->all[salvage->count - 1].intact)
+		return 0;
+	salvage->unsized = true;
+	if (may_count(s, left) && header->nchunks > 1 && header->chunk_size != BPK_UNKNOWN &&
+	    header->last_chunk_size == salvage->chunk_size)
+		size = header->chunk_size;
+	if (size > salvage->chunk_size)
+		salvage->chunk_size = (uint32_t)size;
+	return 0;
+}
+
+/* Two of the header, a chunk and the array's size agree on the chunk size. */
+static bool is_size_certain(const struct bpk_bloscpack_left *left,
+			    const struct bpk_bloscpack_header *header,
+			    const struct bpk_salvage *salvage)
+{
+	bool own = header == &left->header;
+
+	for (size_t i = 0; i + !own < salvage->count; i++)
+		if (salvage->all[i].raw_size == salvage->chunk_size)
+			return true;
+	return header->nchunks == 1 ||
+	       (own && left->has_array && left->array.size == header->raw_size);
 }
 
 /* ---- Numbers ---- */
@@ -521,6 +570,7 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 	salvage->claimed = claim_of(s, left, salvage);
 	left->is_too_long = known && header == &left->header && is_too_long(header, salvage);
 	bpk_salvage_trust_last(salvage);
+	salvage->unsized = salvage->unsized && !(known && is_size_certain(left, header, salvage));
 	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long;
 	if (left->is_too_long)
 		salvage->unplaced =

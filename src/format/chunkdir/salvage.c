@@ -32,6 +32,8 @@ struct search {
 	struct data_file *files; /* ascending */
 	size_t nfiles, room;
 	bool has_columns;
+	uint32_t chunk_size; /* that the last file with intact chunks has */
+	bool unsized;        /* and this of it */
 };
 
 /* ---- One file ---- */
@@ -120,6 +122,10 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
 	s->salvage->unguessed = s->salvage->unguessed || found.unguessed;
+	if (rc == 0 && bpk_salvage_intact(&found) > 0) {
+		s->chunk_size = found.chunk_size;
+		s->unsized = found.unsized;
+	}
 	if (rc == 0 && !found.counted && found.count > 0) {
 		fit_numbers(s, first, most, &found);
 		s->unsure = s->unsure || !found.counted;
@@ -362,6 +368,10 @@ static int set_sizes(struct search *s, uint64_t superchunk)
 
 	if (bpk_salvage_find_chunk_size(salvage, s->err) != 0)
 		return -1;
+	if (salvage->count == 1) { /* it may be the last, which may be shorter */
+		salvage->chunk_size = s->chunk_size;
+		s->unsure = s->unsure || s->unsized;
+	}
 	bpk_salvage_keep_size(salvage);
 	if (salvage->count == 0)
 		return 0;
