@@ -136,6 +136,9 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* True if lost chunks have unknown sizes, so that neither zeros nor raw data stand for them. */
+bool bpk_salvage_lacks_size(const struct bpk_salvage_job *job);
+
 /* Unpack the chunk in the parcel into proof. The line on failure does not name the archive. */
 int bpk_salvage_unpack(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
 		       const struct bpk_saved *saved, struct bpk_err *err);

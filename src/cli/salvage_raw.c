@@ -37,12 +37,10 @@ static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 	const struct bpk_salvage *found = &job->found;
 	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
 
-	for (uint64_t n = 0; n < found->nchunks; n++)
-		if (bpk_salvage_size(job, n) == BPK_UNKNOWN) {
-			bpk_fail(err, BPK_CORRUPT,
-				 "lost chunks have unknown sizes, as --from needs them");
-			return bpk_input_subject(&job->in, err);
-		}
+	if (bpk_salvage_lacks_size(job)) {
+		bpk_fail(err, BPK_CORRUPT, "lost chunks have unknown sizes, as --from needs them");
+		return bpk_input_subject(&job->in, err);
+	}
 	if (pass_head(job, size, err) != 0)
 		return -1;
 	if (bpk_source_size(job->raw) == size)

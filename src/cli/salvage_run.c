@@ -64,6 +64,9 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 		return applies && job->lost > 0 && job->fill == BPK_FILL_ZERO
 			       ? "; zeros stand for them"
 			       : "";
+	if (job->lost > 0 && bpk_salvage_lacks_size(job))
+		return "; copies (--merge) restore more, bpk repair --apply --fill skip -o OUT "
+		       "FILE writes the others";
 	if (job->lost > 0 && job->in.place.is_member)
 		return "; its parity file, if the tar has that, restores more once both are "
 		       "extracted, as do copies (--merge) or the raw data (--from); bpk repair "
@@ -185,7 +188,11 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 	if (job->raw != NULL && bpk_salvage_check_raw(job, err) != 0)
 		return -1;
 	if (applies && job->lost > 0 && job->fill == BPK_FILL_NONE && job->raw == NULL)
-		return fail_lost(job, "; --fill zero or skip writes the others", err);
+		return fail_lost(job,
+				 bpk_salvage_lacks_size(job)
+					 ? "; --fill skip writes the others"
+					 : "; --fill zero or skip writes the others",
+				 err);
 	job->yields = applies && yields(job);
 	if (job->yields || (applies && bpk_salvage_save(job, err) != 0))
 		return -1;

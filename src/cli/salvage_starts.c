@@ -60,3 +60,11 @@ int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err)
 	free(sizes);
 	return 0;
 }
+
+bool bpk_salvage_lacks_size(const struct bpk_salvage_job *job)
+{
+	for (uint64_t n = 0; job->starts != NULL && n < job->found.nchunks; n++)
+		if (bpk_salvage_size(job, n) == BPK_UNKNOWN)
+			return true;
+	return false;
+}

@@ -55,6 +55,9 @@ make_frame() {
     grep -qx 'one.b2frame: raw bytes 0:23320 are intact' "$out"
     grep -qx 'one.b2frame: chunks 4:6 are intact, at unknown raw bytes' "$out"
     grep -qx 'one.b2frame: raw bytes 95320:200000 are intact' "$out"
+    says '2 of 12 chunks are lost; copies .--merge. restore more, bpk repair --apply --fill skip -o OUT one.b2frame writes the others'
+    ends 2 bpk repair --apply -o new.b2frame one.b2frame
+    says '2 of 12 chunks are lost; --fill skip writes the others'
     ends 2 bpk repair --apply -f --fill zero -o new.b2frame one.b2frame
     says 'lost chunks have unknown sizes; --fill skip leaves them out'
     ends 2 bpk repair --apply -f --from A -o new.b2frame one.b2frame
