@@ -29,6 +29,10 @@ static bool find_range(const struct bpk_salvage_job *job, const struct run *run,
 		       (info->array.chunk_shape == NULL || info->array.type == NULL ||
 			info->array.type->ndimensions <= 1);
 	}
+	if (job->starts == NULL && job->found.chunk_size == 0) {
+		*start = *stop = BPK_UNKNOWN;
+		return false;
+	}
 	*start = bpk_salvage_start(job, run->first);
 	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
 					       : bpk_salvage_start(job, run->end);

@@ -164,6 +164,19 @@ rounds() {
     done
 }
 
+@test "the range of a frame without an intact chunk is that of its header" {
+    local suffix
+    need_python
+    export BPK
+    data noise 6000 A
+    for suffix in b2frame b2s; do
+        bpk pack -q -o "a.$suffix" A
+        "$python" "$tests/lib/damage.py" "a.$suffix" 0
+        ends 2 bpk repair "a.$suffix"
+        grep -qx "a.$suffix: raw bytes 0:6000 are lost" "$out"
+    done
+}
+
 @test "metadata and shape of a frame stay with its header, and go with it" {
     need_python
     export BPK

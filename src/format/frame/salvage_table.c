@@ -263,7 +263,8 @@ int bpk_frame_table_take(struct bpk_frame_table *table, struct bpk_view chunk,
 
 static void set_sizes(const struct bpk_frame_left *left, struct bpk_salvage *salvage)
 {
-	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	const struct bpk_saved *last =
+		salvage->count > 0 ? &salvage->all[salvage->count - 1] : NULL;
 	uint64_t n = salvage->nchunks, size = BPK_UNKNOWN;
 
 	if (salvage->uneven)
@@ -271,7 +272,7 @@ static void set_sizes(const struct bpk_frame_left *left, struct bpk_salvage *sal
 			left->has_fields && !left->is_old ? left->header.raw_size : BPK_UNKNOWN;
 	if (left->has_fields && left->header.chunk_size > 0)
 		salvage->chunk_size = (uint32_t)left->header.chunk_size;
-	if (last->number + 1 == n)
+	if (last != NULL && last->number + 1 == n)
 		size = last->raw_size;
 	else if (left->has_fields && n == bpk_frame_count(&left->header))
 		size = bpk_frame_left_size(left, n - 1);
@@ -354,8 +355,7 @@ int bpk_frame_table_give(const struct bpk_frame_table *table, struct bpk_salvage
 		return -1;
 	if (!salvage->uneven)
 		drop_others(salvage);
-	if (salvage->count > 0)
-		set_sizes(left, salvage);
+	set_sizes(left, salvage);
 	return 0;
 }
 
