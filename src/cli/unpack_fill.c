@@ -7,6 +7,7 @@
 #include "cli/heal.h"
 #include "cli/identity.h"
 #include "cli/report.h"
+#include "cli/salvage_job.h"
 #include "cli/text.h"
 
 /* ---- the pattern ---- */
@@ -253,6 +254,16 @@ static int account(struct bpk_transfer *transfer, bool is_damaged, struct bpk_er
 	return 0;
 }
 
+/* Here a chunk that is not where header and index tell is lost. */
+static const char *next_step(const struct bpk_input *in)
+{
+	bool several = in->info->members > 1 && in->info->members != BPK_UNKNOWN;
+	bool repairs = !several && strcmp(in->path, "-") != 0 && !bpk_path_is_url(in->path) &&
+		       bpk_salvage_format(in) != NULL;
+
+	return repairs ? "; bpk repair FILE searches for chunks that moved" : "";
+}
+
 static void report_all(const struct detour *detour)
 {
 	static const char *const how[] = {
@@ -260,18 +271,19 @@ static void report_all(const struct detour *detour)
 		[BPK_FILL_NAN] = "became NaN",
 		[BPK_FILL_SKIP] = "were left out",
 	};
-	const struct bpk_chunks_info *chunks = &detour->transfer->in->info->chunks;
+	const struct bpk_input *in = detour->transfer->in;
+	const struct bpk_chunks_info *chunks = &in->info->chunks;
 	bool is_walked = !chunks->has_offsets && !chunks->extended; /* from chunk to chunk */
 	struct bpk_err line = { 0 };
 
 	bpk_fail(&line, BPK_CORRUPT,
-		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " were unpacked%s", detour->lost,
-		 how[detour->how], detour->at - detour->lost,
+		 "%" PRIu64 " raw bytes are lost and %s, %" PRIu64 " were unpacked%s%s",
+		 detour->lost, how[detour->how], detour->at - detour->lost,
 		 detour->ends_early && is_walked
 			 ? ", but without offsets perhaps not at their places"
-			   "; bpk repair FILE shows which data are left"
-			 : "");
-	bpk_input_subject(detour->transfer->in, &line);
+			 : "",
+		 next_step(in));
+	bpk_input_subject(in, &line);
 	bpk_report(NULL, &line);
 }
 
