@@ -74,6 +74,10 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 	if (job->lost > 0 && job->found.maybe_array)
 		return "; copies (--merge) restore more, bpk repair --apply --fill zero -o OUT "
 		       "FILE writes the others, chunk by chunk";
+	if (job->lost > 0 && job->found.guessable)
+		return "; copies (--merge), the raw data (--from), or --guess if one byte of a "
+		       "chunk is damaged restore more, bpk repair --apply --fill zero -o OUT FILE "
+		       "writes the others";
 	if (job->lost > 0)
 		return "; copies (--merge) or the raw data (--from) restore more, bpk repair "
 		       "--apply --fill zero -o OUT FILE writes the others";

@@ -157,13 +157,24 @@ static int test_all(struct guessing *g, bool bits)
 	return 0;
 }
 
+enum { BITS = 8, VALUES = BYTES - 1 }; /* that a byte is changed to: in one bit, or any */
+
+bool bpk_guess_allows(const struct bpk_checksum *checksum, uint64_t size, uint64_t budget)
+{
+	uint64_t bits;
+
+	if (checksum->size == 0 || size > UINT32_MAX)
+		return false;
+	return checksum->size == sizeof(uint32_t) ||
+	       (bpk_mul_u64(size * BITS, size, &bits) && bits <= budget);
+}
+
 /* Try each byte, or each bit, as far as the budget allows it. */
 static int guess_other(struct guessing *g)
 {
-	enum { BITS = 8, VALUES = BYTES - 1 };
-	uint64_t once = (uint64_t)g->chunk.size, bits, values;
+	uint64_t once = (uint64_t)g->chunk.size, values;
 
-	if (!bpk_mul_u64(once * BITS, once, &bits) || bits > *g->budget) {
+	if (!bpk_guess_allows(g->checksum, once, *g->budget)) {
 		g->guess->too_large = true;
 		return 0;
 	}
@@ -171,7 +182,7 @@ static int guess_other(struct guessing *g)
 		*g->budget -= values;
 		return test_all(g, false);
 	}
-	*g->budget -= bits;
+	*g->budget -= once * BITS * once;
 	return test_all(g, true);
 }
 

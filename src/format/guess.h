@@ -8,6 +8,8 @@
 #include "checksum/checksum.h"
 #include "chunk/chunk.h"
 
+enum { BPK_GUESS_BUDGET = 1 << 30 }; /* for all chunks of a file */
+
 struct bpk_guess {
 	uint32_t at;
 	uint8_t byte;
@@ -16,6 +18,9 @@ struct bpk_guess {
 	unsigned count;
 	bool too_large; /* the chunk is, to try all bits of it */
 };
+
+/* True if the budget, which is for cryptographic digests, allows a chunk of this size. */
+bool bpk_guess_allows(const struct bpk_checksum *checksum, uint64_t size, uint64_t budget);
 
 /*
  * Look for the bytes of which one makes the chunk match digest, and unpack. crc32 and adler32 tell

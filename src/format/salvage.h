@@ -35,6 +35,7 @@ struct bpk_saved {
 /* Caller storage, valid when zeroed. */
 struct bpk_salvage {
 	bool guesses;          /* set by the caller: restore chunks of one damaged byte */
+	bool guessable;        /* else: a damaged one is at its place, and not too large for that */
 	bool unguessed;        /* some are too large for that, as their checksum is cryptographic */
 	struct bpk_saved *all; /* while a file is searched, in ascending order of offsets */
 	size_t count, room;

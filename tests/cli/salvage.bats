@@ -294,6 +294,8 @@ rounds() {
     data field-f64 100000 A
     bpk pack -q -z 16K -o A.blpd A
     "$python" "$tests/lib/damage.py" A.blpd 2
+    ends 2 bpk repair A.blpd
+    says 'the raw data \(--from\), or --guess if one byte of a chunk is damaged restore more'
     ends 2 bpk repair --apply --guess -o new.blpd A.blpd
     says '1 of 7 chunks had a damaged byte, and is guessed'
     grep -qx 'A.blpd: raw bytes 32768:49152 are guessed' "$out"
@@ -954,6 +956,8 @@ EOF
         [ $file = x ] || format=chunked
         bpk pack -q -F $format --checksum sha256 -z 128K -o x A
         printf QQ | dd of=$file bs=1 seek=200000 conv=notrunc status=none
+        ends 2 bpk repair x
+        ! grep -q guess "$err"
         ends 2 bpk repair --apply --guess -o new x
         says 'no byte is guessed of chunks that are too large for that with sha256$'
         [ ! -e new ]

@@ -250,14 +250,24 @@ static int find_front(struct bpk_bloscpack_search *s, uint64_t *start, struct bp
 	return 0;
 }
 
+/* True if a guess at a damaged chunk is possible. */
+static bool may_guess(const struct bpk_salvage *salvage)
+{
+	for (size_t i = 0; i < salvage->count; i++)
+		if (!salvage->all[i].intact &&
+		    bpk_guess_allows(salvage->checksum, salvage->all[i].packed_size,
+				     BPK_GUESS_BUDGET))
+			return true;
+	return false;
+}
+
 /* Guess at the bytes between two intact chunks, before the first, if a header of one is there, and
  * behind the last. */
 static int guess_chunks(struct bpk_bloscpack_search *s, struct bpk_salvage *salvage,
 			struct bpk_err *err)
 {
-	enum { BUDGET = 1 << 30 };
 	uint64_t start = salvage->count > 0 ? salvage->all[0].offset : s->scan.size;
-	uint64_t budget = BUDGET;
+	uint64_t budget = BPK_GUESS_BUDGET;
 	struct bpk_salvage all = { 0 };
 	size_t places = 0; /* the first behind the last intact chunk */
 	int rc = find_front(s, &start, err);
@@ -370,6 +380,7 @@ static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvag
 	    bpk_bloscpack_find_size(s, left, salvage, err) != 0)
 		return -1;
 	bpk_salvage_drop_others(salvage, s->scan.size);
+	salvage->guessable = !salvage->guesses && may_guess(salvage);
 	if (bpk_bloscpack_left_find(&s->scan, salvage, left, err) != 0 ||
 	    (salvage->count > 0 && bpk_bloscpack_number(s, left, salvage, err) != 0))
 		return -1;

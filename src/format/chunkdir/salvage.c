@@ -121,6 +121,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	rc = bpk_bloscpack_salvage_source(source, &found, s->err);
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
+	s->salvage->guessable = s->salvage->guessable || found.guessable;
 	s->salvage->unguessed = s->salvage->unguessed || found.unguessed;
 	if (rc == 0 && bpk_salvage_intact(&found) > 0) {
 		s->chunk_size = found.chunk_size;
