@@ -90,15 +90,6 @@ static int note_states(struct bpk_merge *m, struct bpk_err *err)
 	return 0;
 }
 
-static int compare_known(const void *a, const void *b)
-{
-	const struct bpk_merge_known *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->packed_size < y->packed_size ? -1 : x->packed_size > y->packed_size;
-}
-
 /* List where intact chunks were found, each place once. */
 static int list_known(struct bpk_merge *m, struct bpk_err *err)
 {
@@ -112,15 +103,18 @@ static int list_known(struct bpk_merge *m, struct bpk_err *err)
 	for (size_t c = 0; c < m->ncopies; c++)
 		for (size_t i = 0; i < m->found[c].count; i++) {
 			const struct bpk_saved *saved = &m->found[c].all[i];
+			struct bpk_merge_file *file = bpk_merge_file_of(m, &m->found[c], saved);
 
-			if (saved->intact && saved->special == BPK_SPECIAL_NONE)
-				m->known[m->nknown++] =
-					(struct bpk_merge_known){ saved->offset,
-								  saved->packed_size };
+			if (saved->intact && file != NULL)
+				m->known[m->nknown++] = (struct bpk_merge_known){
+					.file = (size_t)(file - m->files),
+					.offset = saved->offset,
+					.packed_size = saved->packed_size,
+				};
 		}
-	qsort(m->known, m->nknown, sizeof *m->known, compare_known);
+	qsort(m->known, m->nknown, sizeof *m->known, bpk_merge_compare_known);
 	for (size_t i = 0; i < m->nknown; i++)
-		if (kept == 0 || compare_known(&m->known[kept - 1], &m->known[i]) != 0)
+		if (kept == 0 || bpk_merge_compare_known(&m->known[kept - 1], &m->known[i]) != 0)
 			m->known[kept++] = m->known[i];
 	m->nknown = kept;
 	return 0;

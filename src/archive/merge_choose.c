@@ -27,20 +27,29 @@ struct choice {
 
 /* ---- One way ---- */
 
-static bool is_known(const struct bpk_merge *m, const struct bpk_where *where)
+/* True if the last way leads there to a chunk that was found, for the first time: one that leads to
+ * a chunk again and again finds no more of the archive. */
+static bool is_found(const struct choice *choice, const struct bpk_where *where)
 {
-	size_t i = m->nknown == 0 ? 0
-				  : bpk_find_last(&m->known->offset, sizeof *m->known, m->nknown,
-						  where->packed_offset);
+	struct bpk_merge *m = choice->merge;
+	const struct bpk_merge_file *file = choice->only;
+	struct bpk_merge_known key = { .offset = where->packed_offset,
+				       .packed_size = where->header.packed_size };
+	struct bpk_merge_known *known;
 
-	/* several copies have it */
-	for (i++; i > 0 && i <= m->nknown && m->known[i - 1].offset == where->packed_offset; i--)
-		if (m->known[i - 1].packed_size == where->header.packed_size)
-			return true;
-	return false;
+	if (file == NULL)
+		file = bpk_merge_find_file(m, m->names == NULL ? "" : where->file);
+	if (file == NULL || m->nknown == 0)
+		return false;
+	key.file = (size_t)(file - m->files);
+	known = bsearch(&key, m->known, m->nknown, sizeof key, bpk_merge_compare_known);
+	if (known == NULL || known->seen == m->nways)
+		return false;
+	known->seen = m->nways;
+	return true;
 }
 
-/* The points of an archive: 4 for each chunk that it leads to and that was found there, 2 if it has
+/* The points of an archive: 4 for each chunk that was found and that it leads to, 2 if it has
  * no damage outside of chunks, 1 if it has the typesize of a chunk, which no digest covers. */
 static int64_t count_points(struct choice *choice, void *reader)
 {
@@ -52,6 +61,7 @@ static int64_t count_points(struct choice *choice, void *reader)
 	unsigned misses = 0;
 
 	choice->reach = 0;
+	m->nways++;
 	for (uint64_t n = 0; n < info->chunks.count && misses < MOST_MISSES && m->budget > 0; n++) {
 		struct bpk_where where = { 0 };
 		int rc = ops->locate(reader, n, &where, NULL);
@@ -60,7 +70,7 @@ static int64_t count_points(struct choice *choice, void *reader)
 			break;
 		misses = rc == 0 ? 0 : misses + 1;
 		m->budget--;
-		if (rc != 0 || !is_known(m, &where))
+		if (rc != 0 || !is_found(choice, &where))
 			continue;
 		points += 4;
 		choice->reach =

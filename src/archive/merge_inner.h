@@ -73,7 +73,9 @@ struct bpk_merge_file {
 
 /* A chunk that was found in some copy. */
 struct bpk_merge_known {
+	size_t file;
 	uint64_t offset, packed_size;
+	unsigned seen; /* the last way of choosing parts that led to it, by its count */
 };
 
 /* The state of a directory. */
@@ -94,10 +96,11 @@ struct bpk_merge {
 	struct bpk_merge_prints prints[BPK_MERGE_MOST];
 	struct bpk_merge_file *files; /* by name */
 	size_t nfiles, files_room;
-	const char **names;           /* theirs */
-	bool dropped[BPK_MERGE_MOST]; /* copies that are damaged, where others are intact */
-	struct bpk_merge_known *known;
+	const char **names;            /* theirs */
+	bool dropped[BPK_MERGE_MOST];  /* copies that are damaged, where others are intact */
+	struct bpk_merge_known *known; /* ascending by file, offset and size */
 	size_t nknown;
+	unsigned nways;  /* of choosing parts that were weighed */
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */
 	bool is_open;    /* the chosen parts make an archive that opens */
 	bool proven;     /* chunks have digests, in some copy */
@@ -122,6 +125,12 @@ int bpk_merge_list(struct bpk_merge *m, struct bpk_err *err);
 
 /* Free the parts of a file. */
 void bpk_merge_clear_file(struct bpk_merge_file *file);
+
+/* The file of this name; NULL: none. */
+struct bpk_merge_file *bpk_merge_find_file(struct bpk_merge *m, const char *name);
+
+/* Order two chunks, of type bpk_merge_known, for qsort and bsearch. */
+int bpk_merge_compare_known(const void *a, const void *b);
 
 /* The file of a chunk that was found in a copy; NULL: none. */
 struct bpk_merge_file *bpk_merge_file_of(struct bpk_merge *m, const struct bpk_salvage *found,

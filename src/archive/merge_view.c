@@ -84,17 +84,43 @@ static void unite(struct bpk_merge *m)
 	m->nfiles = kept;
 }
 
+struct bpk_merge_file *bpk_merge_find_file(struct bpk_merge *m, const char *name)
+{
+	const struct bpk_merge_file *end = m->files + m->nfiles;
+
+	for (struct bpk_merge_file *low = m->files; low < end;) {
+		struct bpk_merge_file *middle = low + (end - low) / 2;
+		int order = strcmp(middle->name, name);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
+}
+
 struct bpk_merge_file *bpk_merge_file_of(struct bpk_merge *m, const struct bpk_salvage *found,
 					 const struct bpk_saved *saved)
 {
-	struct bpk_merge_file key = { 0 };
-
 	if (saved->special != BPK_SPECIAL_NONE)
 		return NULL;
 	if (found->nfiles == 0)
 		return &m->files[0];
-	key.name = found->files[saved->file];
-	return bsearch(&key, m->files, m->nfiles, sizeof key, compare_names);
+	return bpk_merge_find_file(m, found->files[saved->file]);
+}
+
+int bpk_merge_compare_known(const void *a, const void *b)
+{
+	const struct bpk_merge_known *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->packed_size < y->packed_size ? -1 : x->packed_size > y->packed_size;
 }
 
 static void note_chunks(struct bpk_merge *m, size_t copy)

@@ -1077,6 +1077,19 @@ tells_states() { # old new line
     done
 }
 
+# An index of zeros leads to the first chunk forty times.
+@test "the right index leads to more chunks than one that leads to the same again and again" {
+    data noise 131072 A
+    head -c 32768 /dev/zero >>A
+    bpk pack -q -F b2sparse -z 4K -o 0.b2s A
+    cp -R 0.b2s 1.b2s
+    cp -R 0.b2s 2.b2s
+    hurt 1.b2s/00000002.chunk 1000 1
+    dd if=/dev/zero of=2.b2s/chunks.b2frame bs=512 count=1 conv=notrunc status=none
+    quietly bpk repair --merge -o new.b2s 1.b2s 2.b2s
+    diff -r -x .lock 0.b2s new.b2s
+}
+
 @test "the digests of one frame prove the chunks of another one that has lost its own" {
     need_python
     data noise 44000 A
