@@ -7,6 +7,8 @@
  */
 #include "archive/merge_inner.h"
 
+#include <stdlib.h>
+
 bool bpk_merge_is_elsewhere(const struct bpk_merge *m, const struct bpk_salvage *found,
 			    const struct bpk_merge_file *file, uint64_t number, void *reader)
 {
@@ -73,39 +75,58 @@ static int is_copied(struct bpk_merge *m, size_t copy, const struct bpk_saved *s
 	return 0;
 }
 
-/* The copy has lost the file with this chunk. */
-static void lose_file(struct bpk_merge *m, size_t copy, const struct bpk_saved *saved)
+/* The copy has lost these files, if it has chunks in them. */
+static void lose_files(struct bpk_merge *m, size_t copy, const bool *lost)
 {
 	struct bpk_salvage *found = &m->found[copy];
-	struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
-	uint64_t number = saved->file;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < found->count; i++)
-		if (found->all[i].file != number)
+	for (size_t i = 0; i < found->count; i++) {
+		struct bpk_merge_file *file = bpk_merge_file_of(m, found, &found->all[i]);
+
+		if (file == NULL || !lost[file - m->files]) {
 			found->all[kept++] = found->all[i];
+			continue;
+		}
+		file->sizes[copy] = file->first[copy] = BPK_UNKNOWN;
+		file->end[copy] = 0;
+	}
+	if (kept < found->count)
+		bpk_merge_drop_prints(m, copy);
 	found->count = kept;
-	file->sizes[copy] = file->first[copy] = BPK_UNKNOWN;
-	file->end[copy] = 0;
+}
+
+/* Fill unique: the copy has a chunk of this file once, so that is no copy of another one. Chunks of
+ * zeros in it are alike in many files. */
+static void find_unique(const struct bpk_merge *m, size_t copy, bool *unique)
+{
+	const struct bpk_merge_prints *prints = &m->prints[copy];
+
+	for (size_t i = 0; i < prints->count; i++)
+		unique[prints->all[i].file] = unique[prints->all[i].file] || prints->all[i].once;
 }
 
 static int lose_copied(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &m->found[copy];
-	bool is, any = false;
+	bool *unique = bpk_calloc(m->nfiles + 1, sizeof *unique, err);
+	bool *lost = bpk_calloc(m->nfiles + 1, sizeof *lost, err);
+	int rc = unique == NULL || lost == NULL ? -1 : 0;
 
-	for (size_t i = found->count; i-- > 0;) {
-		if (is_copied(m, copy, &found->all[i], &is, err) != 0)
-			return -1;
-		if (!is)
-			continue;
-		lose_file(m, copy, &found->all[i]);
-		any = true;
-		i = i < found->count ? i : found->count;
+	if (rc == 0)
+		find_unique(m, copy, unique);
+	for (size_t i = found->count; rc == 0 && i-- > 0;) {
+		const struct bpk_merge_file *file = bpk_merge_file_of(m, found, &found->all[i]);
+		size_t f = file == NULL ? 0 : (size_t)(file - m->files);
+
+		if (file != NULL && !unique[f] && !lost[f])
+			rc = is_copied(m, copy, &found->all[i], &lost[f], err);
 	}
-	if (any)
-		bpk_merge_drop_prints(m, copy);
-	return 0;
+	if (rc == 0)
+		lose_files(m, copy, lost);
+	free(unique);
+	free(lost);
+	return rc;
 }
 
 int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err)

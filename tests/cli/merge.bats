@@ -1090,6 +1090,21 @@ tells_states() { # old new line
     diff -r -x .lock 0.b2s new.b2s
 }
 
+@test "equal chunks do not make a data file a copy of another one" {
+    data noise 20480 B
+    { head -c 12288 /dev/zero && cat B; } >A
+    bpk pack -q -F chunked -t 8 -z 4K --superchunk-size 16K -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    dd if=/dev/zero of=1.blpd/data/__1__.bin bs=128 count=1 conv=notrunc status=none
+    truncate -s -100 2.blpd/data/__2__.bin
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        ends 0 bpk repair --merge -o new.blpd $order
+        bpk cat new.blpd | same - A
+    done
+}
+
 @test "the digests of one frame prove the chunks of another one that has lost its own" {
     need_python
     data noise 44000 A
