@@ -4,6 +4,7 @@
  *
  *     copy 0    A B | C D | C D     the third file is a copy of the second one
  *     copy 1    A B | # D | E F     of the same digests: it has other chunks there
+ *     copy 2    A # | E F | C D     two files were exchanged, as both other copies show of one
  */
 #include "archive/merge_inner.h"
 
@@ -129,8 +130,115 @@ static int lose_copied(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 	return rc;
 }
 
+/* ---- Files that other copies contradict ---- */
+
+/* An intact chunk of a copy, as a vote on its number. */
+struct vote {
+	uint64_t state, number, hash;
+	size_t copy, file;
+};
+
+static int compare_u64(uint64_t x, uint64_t y)
+{
+	return x < y ? -1 : x > y;
+}
+
+static int compare_votes(const void *a, const void *b)
+{
+	const struct vote *x = a, *y = b;
+	int order = compare_u64(x->state, y->state);
+
+	if (order == 0)
+		order = compare_u64(x->number, y->number);
+	return order != 0 ? order : compare_u64(x->hash, y->hash);
+}
+
+/* True if only an exchange of its files makes the numbers of the copy wrong. */
+static bool has_vote(const struct bpk_salvage *found)
+{
+	return found->exchangeable && found->state != 0 && found->counted && !found->estimated &&
+	       !found->disordered;
+}
+
+static int list_votes(const struct bpk_merge *m, struct vote **votes, size_t *count,
+		      struct bpk_err *err)
+{
+	size_t room = 1;
+
+	*count = 0;
+	for (size_t c = 0; c < m->ncopies; c++)
+		room += m->prints[c].count;
+	*votes = bpk_calloc(room, sizeof **votes, err);
+	if (*votes == NULL)
+		return -1;
+	for (size_t c = 0; c < m->ncopies; c++)
+		for (size_t i = 0; has_vote(&m->found[c]) && i < m->prints[c].count; i++) {
+			const struct bpk_merge_print *print = &m->prints[c].all[i];
+
+			(*votes)[(*count)++] = (struct vote){ m->found[c].state, print->number,
+							      print->hash, c, print->file };
+		}
+	qsort(*votes, *count, sizeof **votes, compare_votes);
+	return 0;
+}
+
+/* The votes from i on, of count, for the same number and, if hash is true, the same chunk. */
+static size_t count_same(const struct vote *votes, size_t i, size_t count, bool hash)
+{
+	size_t end = i;
+
+	while (end < count && votes[end].state == votes[i].state &&
+	       votes[end].number == votes[i].number && (!hash || votes[end].hash == votes[i].hash))
+		end++;
+	return end - i;
+}
+
+/* Mark in lost, for each copy and file, the votes on one number that are fewer than those of two
+ * copies or more for another chunk. */
+static void outvote(const struct bpk_merge *m, const struct vote *votes, size_t count, bool *lost)
+{
+	size_t most = 1, same;
+
+	for (size_t i = 0; i < count; i += same) {
+		same = count_same(votes, i, count, true);
+		most = same > most ? same : most;
+	}
+	for (size_t i = 0; i < count; i += same) {
+		same = count_same(votes, i, count, true);
+		for (size_t k = i; same < most && k < i + same; k++)
+			lost[votes[k].copy * m->nfiles + votes[k].file] = true;
+	}
+}
+
+/* An exchanged file counts as missing where most copies have other chunks of its numbers. */
+static int lose_outvoted(struct bpk_merge *m, struct bpk_err *err)
+{
+	bool *lost = bpk_calloc(m->ncopies * m->nfiles + 1, sizeof *lost, err);
+	struct vote *votes = NULL;
+	size_t count = 0, same;
+	int rc = lost == NULL ? -1 : list_votes(m, &votes, &count, err);
+
+	for (size_t i = 0; i < count; i += same) {
+		same = count_same(votes, i, count, false);
+		outvote(m, votes + i, same, lost);
+	}
+	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
+		lose_files(m, c, lost + c * m->nfiles);
+	free(votes);
+	free(lost);
+	return rc;
+}
+
+/* ---- All ---- */
+
 int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err)
 {
+	bool any = false;
+
+	for (size_t c = 0; c < m->ncopies; c++)
+		any = any || m->found[c].exchangeable;
+	if (any && (bpk_merge_list_prints(m, err) != 0 || lose_outvoted(m, err) != 0))
+		return -1;
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (m->found[c].exchangeable &&
 		    (bpk_merge_list_prints(m, err) != 0 || lose_copied(m, c, err) != 0))

@@ -293,7 +293,8 @@ int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *p
 
 /* ---- Data files of directories: merge_exchanged.c ---- */
 
-/* A file that is a copy of another one, as a copy of the archive shows, counts as missing. */
+/* A file that is a copy of another one, as a copy of the archive shows, counts as missing. So does
+ * one with other chunks than two copies or more have there. */
 int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err);
 
 /* True if the archive has the chunk, which a digest of its number proves, in another file than

@@ -1105,6 +1105,22 @@ tells_states() { # old new line
     done
 }
 
+@test "a copy with exchanged data files gives way to two others, though it has more chunks" {
+    data field-f64 60000 A
+    bpk pack -q -F chunked -t 8 -z 4K --superchunk-size 16K -o 0.blpd A
+    cp -R 0.blpd 2.blpd
+    rm 0.blpd/data/__1__.bin
+    cp -R 0.blpd 1.blpd
+    hurt 2.blpd/data/__1__.bin 500 4
+    mv 2.blpd/data/__2__.bin x && mv 2.blpd/data/__3__.bin 2.blpd/data/__2__.bin && mv x 2.blpd/data/__3__.bin
+    for order in "0.blpd 1.blpd 2.blpd" "2.blpd 1.blpd 0.blpd"; do
+        rm -rf new.blpd
+        ends 2 bpk repair --merge --fill zero -o new.blpd $order
+        says '1 of 15 chunks is lost'
+        bpk cat --bytes 4096:60000 new.blpd | same - <(tail -c +4097 A)
+    done
+}
+
 @test "the digests of one frame prove the chunks of another one that has lost its own" {
     need_python
     data noise 44000 A
