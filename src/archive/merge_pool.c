@@ -16,7 +16,7 @@
 static bool has_numbers(const struct bpk_salvage *found)
 {
 	return found->counted && !found->estimated && !found->disordered &&
-	       (found->numbered || found->doubt.size == 0);
+	       (found->numbered || !found->has_doubts);
 }
 
 /* True if a copy with numbers may give chunks to this one: they are of one state, as far as is
@@ -254,6 +254,7 @@ static int count_pool(const struct bpk_merge *m, size_t copy, uint64_t *count, s
 	pool.all = NULL;
 	pool.count = pool.room = 0;
 	pool.doubt = (struct bpk_buf){ 0 };
+	pool.has_doubts = false;
 	pool.release = NULL;
 	for (size_t i = 0; rc == 0 && i < from->count; i++)
 		rc = bpk_salvage_add(&pool, &from->all[i], err);

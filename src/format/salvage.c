@@ -47,7 +47,7 @@ int bpk_salvage_add_file(struct bpk_salvage *salvage, const char *name, uint64_t
 	return 0;
 }
 
-int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err)
+int bpk_salvage_doubt_metadata(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err)
 {
 	struct bpk_buf *doubt = &salvage->doubt;
 
@@ -57,6 +57,12 @@ int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bp
 	    bpk_buf_append(doubt, bpk_view(clause, strlen(clause) + 1), err) != 0)
 		return -1;
 	return 0;
+}
+
+int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err)
+{
+	salvage->has_doubts = true;
+	return bpk_salvage_doubt_metadata(salvage, clause, err);
 }
 
 int bpk_salvage_doubt_others(struct bpk_salvage *salvage, uint64_t n, struct bpk_err *err)

@@ -97,6 +97,7 @@ struct bpk_salvage {
 	uint32_t block_size;
 
 	struct bpk_buf doubt; /* in words: the other parts that are lost or uncertain */
+	bool has_doubts;      /* it tells of more than lost metadata */
 };
 
 void bpk_salvage_clear(struct bpk_salvage *salvage);
@@ -127,6 +128,10 @@ static inline uint64_t bpk_salvage_last_size(const struct bpk_salvage *salvage)
 
 /* Add a clause to the doubt, without a full stop. */
 int bpk_salvage_doubt(struct bpk_salvage *salvage, const char *clause, struct bpk_err *err);
+
+/* Add the clause that the metadata are lost, which leaves the chunks and their numbers certain. */
+int bpk_salvage_doubt_metadata(struct bpk_salvage *salvage, const char *clause,
+			       struct bpk_err *err);
 
 /* Add the doubt about n intact chunks outside of the archive, as of another one in the same file,
  * and set is_part; for 0 do nothing. */

@@ -763,6 +763,20 @@ tells_states() { # old new line
     done
 }
 
+# The one has lost the end of its last chunk. In the other bytes are missing, and the size of its metadata is damaged.
+@test "a copy that has lost its metadata gives chunks by their certain numbers" {
+    data field-f64 60000 A
+    bpk pack -q -z 4K -t 8 --identity -o 0.blp A
+    head -c -1 0.blp >1.blp
+    { head -c 20000 0.blp && tail -c +20513 0.blp; } >2.blp
+    hurt 2.blp 36 1
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        rm -f new.blp
+        ends 0 bpk repair --merge -o new.blp $order
+        bpk cat new.blp | same - A
+    done
+}
+
 @test "directories without their lists of chunks have at least the chunks of their files" {
     data noise 100000 A
     bpk pack -q -F chunked -z 8K --superchunk-size 32K -o 0.blpd A

@@ -243,7 +243,8 @@ int bpk_bloscpack_left_give(struct bpk_bloscpack_left *left, struct bpk_salvage 
 	salvage->release = bpk_bloscpack_left_free;
 	salvage->like = info;
 	if (!metadata->good && left->traces)
-		return bpk_salvage_doubt(salvage, "the metadata are damaged, and lost", err);
+		return bpk_salvage_doubt_metadata(salvage, "the metadata are damaged, and lost",
+						  err);
 	if (!metadata->good && !left->none)
 		return bpk_salvage_doubt(salvage, "metadata, if there were any, are lost", err);
 	if (metadata->good)

@@ -219,9 +219,9 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 	if (search_column(s) != 0 || doubt_numbers(s) != 0)
 		return -1;
 	compare_sums(s);
-	return info->damage == NULL
-		       ? 0
-		       : bpk_salvage_doubt(salvage, "metadata are damaged, and lost", s->err);
+	return info->damage == NULL ? 0
+				    : bpk_salvage_doubt_metadata(
+					      salvage, "metadata are damaged, and lost", s->err);
 }
 
 /* ---- Without ---- */
