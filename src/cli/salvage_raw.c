@@ -31,6 +31,18 @@ static int pass_head(struct bpk_salvage_job *job, uint64_t size, struct bpk_err 
 	return 0;
 }
 
+/* Raw data of as many chunks as the archive tell the size of the last one, if that is lost. */
+static void take_last_size(struct bpk_salvage_job *job)
+{
+	struct bpk_salvage *found = &job->found;
+	uint64_t size = bpk_source_size(job->raw);
+
+	if (found->counted && !found->shaped && !found->maybe_array && !found->uneven &&
+	    found->chunk_size > 0 && found->last_size == BPK_UNKNOWN && size != BPK_UNKNOWN &&
+	    size > 0 && bpk_div_up(size, found->chunk_size) == found->nchunks)
+		found->last_size = size - (found->nchunks - 1) * found->chunk_size;
+}
+
 /* The raw data must be those of the archive as far as sizes tell. */
 static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 {
@@ -281,7 +293,10 @@ int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
 		return bpk_err_subject(err, "%s", job->from);
-	return bpk_source_seekable(job->raw) ? number_by_raw(job, err) : 0;
+	if (!bpk_source_seekable(job->raw))
+		return 0;
+	take_last_size(job);
+	return number_by_raw(job, err);
 }
 
 int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err)

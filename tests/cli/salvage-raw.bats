@@ -39,6 +39,16 @@ rounds() {
     says 'A: is no file of the 288000 raw bytes'
 }
 
+@test "raw data tell the size of the last chunk, which is lost, without a header" {
+    need_python
+    data field-f64 60000 A
+    bpk pack -q -z 4K -t 8 -F b2frame --checksum none -o N.b2frame A
+    "$python" "$tests/lib/damage.py" N.b2frame 14
+    dd if=/dev/zero of=N.b2frame bs=512 count=1 conv=notrunc status=none
+    ends 2 bpk repair --apply --from A -o new.b2frame N.b2frame
+    bpk cat new.b2frame | cmp - A
+}
+
 @test "copies are merged and refilled from raw data" {
     need_python
     export BPK
