@@ -23,6 +23,64 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
 	return *passed ? 0 : bpk_err_pass(&why, err);
 }
 
+static int compare_offsets(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* True if the offset is one of these, ascending. */
+static bool is_listed(const uint64_t *offsets, size_t count, uint64_t offset)
+{
+	return bsearch(&offset, offsets, count, sizeof offset, compare_offsets) != NULL;
+}
+
+/* True if each entry of the index leads to a chunk that was found. offsets: of these, ascending. */
+static bool leads_to_chunks(const struct bpk_reader_ops *ops, void *reader,
+			    const struct bpk_salvage *found, const uint64_t *offsets)
+{
+	for (uint64_t n = 0; n < found->nchunks; n++) {
+		struct bpk_where where = { 0 };
+
+		if (ops->locate(reader, n, &where, NULL) != 0 ||
+		    !is_listed(offsets, found->count, where.packed_offset))
+			return false;
+	}
+	return true;
+}
+
+/* *shifted: bytes came or went in a Bloscpack file, so that the index does not lead to its chunks,
+ * and digests over all of these do not test their order. */
+static int find_shift(const struct bpk_merge *m, size_t copy, bool *shifted, struct bpk_err *err)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_reader_ops *ops = m->format->reader;
+	const struct bpk_salvage *found = &m->found[copy];
+	struct bpk_place place = m->copies[copy].place;
+	struct bpk_err why = { 0 };
+	uint64_t *offsets;
+	void *reader;
+
+	*shifted = false;
+	if (place.is_directory || found->seal_size == 0)
+		return 0;
+	if (ops->open(&place, &options, &reader, &why) != 0)
+		return bpk_err_pass(&why, err) == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
+	offsets = bpk_calloc(found->count, sizeof *offsets, err);
+	if (offsets != NULL) {
+		for (size_t i = 0; i < found->count; i++)
+			offsets[i] = found->all[i].offset;
+		qsort(offsets, found->count, sizeof *offsets, compare_offsets);
+		*shifted = !leads_to_chunks(ops, reader, found, offsets);
+	}
+	ops->close(reader);
+	if (offsets == NULL)
+		return -1;
+	free(offsets);
+	return 0;
+}
+
 /* *refuted: the seal proves other chunks. */
 static int test_seal(struct bpk_merge *m, size_t copy, bool *refuted, struct bpk_err *err)
 {
@@ -45,9 +103,13 @@ int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &m->found[copy];
 	enum bpk_merge_ident verdict = BPK_MERGE_NOT_RECORDED;
-	bool refuted = false;
+	bool refuted = false, shifted;
 
 	if (bpk_salvage_intact(found) < found->nchunks || found->count == 0 || found->numbered)
+		return 0;
+	if (find_shift(m, copy, &shifted, err) != 0)
+		return -1;
+	if (shifted)
 		return 0;
 	if (found->sealed && test_seal(m, copy, &refuted, err) != 0)
 		return -1;

@@ -232,13 +232,26 @@ static int compare(struct bpk_merge *m, size_t a, struct indexed *left, size_t b
 		       : compare_chunks(m, a, left, b, right, err);
 }
 
+/* True if a file of the copy has this size. */
+static bool has_size(const struct bpk_merge *m, size_t copy, uint64_t size)
+{
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].sizes[copy] == size)
+			return true;
+	return false;
+}
+
 /* True if a file of the copy has the size that its header says. */
 static bool has_own_size(const struct bpk_merge *m, size_t copy)
 {
-	for (size_t i = 0; i < m->nfiles; i++)
-		if (m->files[i].sizes[copy] == m->found[copy].file_size)
-			return true;
-	return false;
+	return has_size(m, copy, m->found[copy].file_size);
+}
+
+/* True if the size in the header of copy a is damaged, as the file has that of copy b. */
+static bool has_damaged_size(const struct bpk_merge *m, size_t a, size_t b)
+{
+	return m->found[a].state == 0 && !has_own_size(m, a) &&
+	       has_size(m, a, m->found[b].file_size);
 }
 
 static bool has_losses(const struct bpk_salvage *found)
@@ -260,7 +273,8 @@ static int compare_headers(struct bpk_merge *m, size_t a, size_t b, struct bpk_e
 
 	if (x->file_size == y->file_size || x->file_size == 0 || y->file_size == 0 ||
 	    (!has_proven_header(m, a) && !has_proven_header(m, b)) ||
-	    (!has_losses(x) && !has_losses(y)))
+	    (!has_losses(x) && !has_losses(y)) || has_damaged_size(m, a, b) ||
+	    has_damaged_size(m, b, a))
 		return 0;
 	return bpk_merge_note_states(m, a, b, "their headers show", err);
 }

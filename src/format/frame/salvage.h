@@ -56,6 +56,18 @@ struct bpk_frame_left {
 	struct bpk_info info;
 };
 
+/* False if the sizes in the header are damaged: the file has more bytes than header, payload, index,
+ * which is a chunk, and trailer, whose length has 32 bits. */
+static inline bool bpk_frame_left_fits(const struct bpk_frame_left *left)
+{
+	const struct bpk_frame_header *header = &left->header;
+	uint64_t payload = left->sparse ? 0 : header->packed_size;
+
+	return header->frame_size >= payload &&
+	       header->frame_size - payload <=
+		       (uint64_t)header->size + INT32_MAX + (uint64_t)UINT32_MAX;
+}
+
 /* Load the parts of a frame whose header, index and end are there; *loaded: they are. */
 int bpk_frame_left_load(struct bpk_source *source, struct bpk_frame_left *left, bool *loaded,
 			struct bpk_err *err);

@@ -54,7 +54,7 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 	left->payload = at + size;
 	if (left->has_header)
 		return 0;
-	if (at == 0)
+	if (at == 0 && bpk_frame_left_fits(left))
 		left->seen = sizes_of(&left->header);
 	bpk_frame_header_clear(&left->header);
 	return 0;

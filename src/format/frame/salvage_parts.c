@@ -508,7 +508,8 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	struct bpk_info *info = &left->info;
 	bool is_empty;
 
-	salvage->file_size = left->has_header && !left->bad_header ? left->header.frame_size : 0;
+	if (left->has_header && !left->bad_header && bpk_frame_left_fits(left))
+		salvage->file_size = left->header.frame_size;
 	if (left->is_cut)
 		salvage->file_size = left->seen.frame;
 	salvage->estimated = salvage->estimated || left->is_old;
