@@ -56,8 +56,8 @@ struct bpk_frame_left {
 	struct bpk_info info;
 };
 
-/* False if the sizes in the header are damaged: the file has more bytes than header, payload, index,
- * which is a chunk, and trailer, whose length has 32 bits. */
+/* False if the sizes in the header are damaged: the file has more bytes than header, payload,
+ * index, which is a chunk, and trailer, whose length has 32 bits. */
 static inline bool bpk_frame_left_fits(const struct bpk_frame_left *left)
 {
 	const struct bpk_frame_header *header = &left->header;
