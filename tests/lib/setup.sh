@@ -5,7 +5,7 @@
 BUILD_PACKAGES="autoconf automake gcc make pkg-config libc6-dev zlib1g-dev libzstd-dev liblz4-dev
     libdeflate-dev libisal-dev libsnappy-dev libssl-dev libjansson-dev libarchive-dev libcurl4-openssl-dev
     libpng-dev xz-utils"
-TEST_PACKAGES="bats bsdutils clang clang-format-14 git libblosc-dev libclang-rt-14-dev libcmocka-dev
+TEST_PACKAGES="acl bats bsdutils clang clang-format-14 git libblosc-dev libclang-rt-14-dev libcmocka-dev
     lz4 man-db mandoc python3 python3-blosc python3-gsd strace valgrind zstd"
 
 # Install those of the given packages that are missing; as root, or through sudo.
