@@ -99,14 +99,18 @@ static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf
  * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
  * one. The digest was damaged as well if the bytes before it were, too. is_placed: the lost one has
  * the same place by its own header; a hole that reaches the digest leaves bytes behind that header.
+ * is_followed: an intact chunk begins behind the digest, so that a hole there ended with it.
  */
 static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, struct bpk_buf *lost,
-		     bool is_placed)
+		     bool is_placed, bool is_followed)
 {
 	enum { SOME = 16 };
-	size_t packed = intact.size - found->checksum->size, nother = 0, nfirst = 0, nlast = 0;
+	size_t digest = found->checksum->size, packed = intact.size - digest;
+	size_t nother = 0, nfirst = 0, nlast = 0, ndigest = 0;
 
-	if (memcmp(intact.data + packed, lost->data + packed, found->checksum->size) == 0)
+	for (size_t i = packed; i < intact.size; i++)
+		ndigest += intact.data[i] != lost->data[i];
+	if (ndigest == 0)
 		return false;
 	for (size_t i = 0; i < packed; i++) {
 		bool differs = intact.data[i] != lost->data[i];
@@ -115,6 +119,8 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, st
 		nfirst += differs && i >= BPK_CHUNK_HEADER_SIZE && i < BPK_CHUNK_HEADER_SIZE + SOME;
 		nlast += differs && packed - i <= SOME;
 	}
+	if (is_followed && nother > 0 && nlast <= SOME / 2 && ndigest > digest / 2)
+		return true;
 	return (nother > 0 && nlast == 0) || (is_placed && nfirst > 0 && nother > packed / 2) ||
 	       has_other_digest(found->checksum, lost, intact, packed);
 }
@@ -122,7 +128,7 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, st
 /* *other: a chunk of copy a, with its digest behind it, is not the one that copy b has lost at this
  * offset. */
 static int compare_bytes(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run run,
-			 size_t b, uint64_t offset, bool is_placed, bool *other,
+			 size_t b, uint64_t offset, bool is_placed, bool is_followed, bool *other,
 			 struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &m->found[run.copy];
@@ -139,7 +145,7 @@ static int compare_bytes(struct bpk_merge *m, struct bpk_merge_file *file, struc
 	run.at = run.offset = offset;
 	if (rc == 0)
 		rc = bpk_merge_read_run(m, file, &run, &right, err);
-	*other = rc == 0 && is_other(found, bpk_buf_view(&left), &right, is_placed);
+	*other = rc == 0 && is_other(found, bpk_buf_view(&left), &right, is_placed, is_followed);
 	bpk_buf_clear(&left);
 	bpk_buf_clear(&right);
 	return rc;
@@ -160,9 +166,10 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 	if (moved || digest == 0)
 		return 0;
 	if (found->seal_size > 0)
-		return file == NULL ? 0
-				    : compare_bytes(m, file, bpk_merge_run_of(found, x->saved, a),
-						    b, x->saved->offset, y->is_there, other, err);
+		return file == NULL
+			       ? 0
+			       : compare_bytes(m, file, bpk_merge_run_of(found, x->saved, a), b,
+					       x->saved->offset, y->is_there, false, other, err);
 	/* the digest of an index was tested */
 	*other = sound && y->is_there && memcmp(x->where.digest, y->where.digest, digest) != 0;
 	return 0;
@@ -362,7 +369,7 @@ static int compare_before(struct bpk_merge *m, size_t a, size_t b, struct bpk_er
 		run = bpk_merge_run_of(&m->found[a], before, a);
 		if (run.size > y->offset)
 			continue;
-		if (compare_bytes(m, &m->files[x->file], run, b, y->offset - run.size, false,
+		if (compare_bytes(m, &m->files[x->file], run, b, y->offset - run.size, false, true,
 				  &other, err) != 0 ||
 		    (other && note_chunk(m, a, b, before->number, err) != 0))
 			return -1;

@@ -87,8 +87,8 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 	if (!is_alone) {
 		bpk_fail(err, BPK_CORRUPT,
 			 "%s; its parity is of another time, and it may have been changed since: "
-			 "bpk repair --apply -o OUT %s saves all chunks, or the state of then if "
-			 "that has more",
+			 "bpk repair --apply -o OUT %s saves all chunks, or if some are lost the "
+			 "state of then; --fill zero the others",
 			 plain.text, word);
 		err->advises = true;
 		return -1;

@@ -29,13 +29,6 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
 		    const struct bpk_salvage *found);
 
-/* Count the chunks of the state that parity restores of in, which was compared with it, and has
- * lost no cell for good; 0: it is no archive of that format, or does not count them. Restored cells
- * wait in a draft beside output. Fails if the machine does. */
-int bpk_heal_count(const struct bpk_side *side, const struct bpk_input *in,
-		   const struct bpk_format *format, const char *output, uint64_t *count,
-		   struct bpk_err *err);
-
 /* True if the archive at path is of another time than its parity file, or of an earlier one.
  * Nothing is read. */
 bool bpk_heal_seems_other(const struct bpk_side *side, const char *path);

@@ -235,8 +235,9 @@ bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
 	struct sought sought = { .side = side, .in = in };
 	bool keeps = find_differing(&sought);
 
-	/* frames without their digests: a change shows in sizes */
-	if (keeps && found->unnoticed && has_same_sizes(side)) {
+	/* nothing proves chunks of a frame without its digests, and digests over all of them refute
+	 * disordered ones: a change shows in sizes */
+	if (keeps && (found->unnoticed || found->disordered) && has_same_sizes(side)) {
 		clear(&sought);
 		return true;
 	}

@@ -123,14 +123,12 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 static void name_state(const struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
-	bool any = job->lost < job->found.nchunks;
 	char word[BPK_WORD_TEXT];
 
 	if (job->lost > 0 || job->found.nchunks == 0)
 		bpk_fail(err, plain.kind,
-			 "%s; bpk repair --apply -o OUT %s writes the state of its parity file%s",
-			 plain.text, bpk_shell_word(job->in.path, word),
-			 any ? " if that has more" : "");
+			 "%s; bpk repair --apply -o OUT %s writes the state of its parity file",
+			 plain.text, bpk_shell_word(job->in.path, word));
 }
 
 /* Without a new archive the damage itself counts: parity may restore it, and it is there if no
@@ -331,33 +329,24 @@ static enum need find_need(struct bpk_salvage_job *job, bool applies, struct bpk
 	return need;
 }
 
-/* *more: chunks are lost, and the state of its parity has more than are intact. err, the verdict,
- * becomes the reason why that cannot be told. */
-static void compare_counts(const struct bpk_salvage_job *job, const struct bpk_err *damage,
-			   bool *more, struct bpk_err *err)
+/* True if chunks are lost, and parity restores the state of then; cells that it cannot restore are
+ * printed. */
+static bool has_lost_state(const struct bpk_salvage_job *job, const struct bpk_err *damage)
 {
-	uint64_t count, intact = bpk_salvage_intact(&job->found);
 	struct bpk_err why = { 0 };
 
-	*more = false;
 	if (!job->has_state || (job->lost == 0 && job->found.nchunks > 0))
-		return;
-	if (job->side.scan.lost > 0) {
-		(void)bpk_heal_fail_lost(job->shared, &job->side, job->in.path, damage->text, &why);
-		return;
-	}
-	if (bpk_heal_count(&job->side, &job->in, job->format, job->shared->output, &count, &why) !=
-	    0)
-		*err = why;
-	else
-		*more = count > intact;
+		return false;
+	if (job->side.scan.lost == 0)
+		return true;
+	(void)bpk_heal_fail_lost(job->shared, &job->side, job->in.path, damage->text, &why);
+	return false;
 }
 
 /* Search a damaged archive. Returns UNREAD if the state of its parity is to be restored. */
 static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_err *damage)
 {
 	struct bpk_err err = { 0 };
-	bool more;
 
 	if (bpk_salvage_run(job, applies, &err) == 0)
 		return DAMAGED;
@@ -368,8 +357,7 @@ static enum need search(struct bpk_salvage_job *job, bool applies, struct bpk_er
 		   (!job->is_judged && !job->has_state && bpk_salvage_intact(&job->found) == 0)) {
 		weigh(job, damage, &err);
 	}
-	compare_counts(job, damage, &more, &err);
-	if (more || job->yields)
+	if (has_lost_state(job, damage) || job->yields)
 		return UNREAD;
 	bpk_report(NULL, &err);
 	return DAMAGED;

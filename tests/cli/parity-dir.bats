@@ -159,7 +159,7 @@ current() {
             $how $file
             cp -a a damaged
             ends 2 bpk append a ../raw
-            says 'it may have been changed since: bpk repair --apply -o OUT a saves all chunks, or the state of then if that has more$'
+            says 'it may have been changed since: bpk repair --apply -o OUT a saves all chunks, or if some are lost the state of then; --fill zero the others$'
             alike a damaged
             ends 2 bpk repair --apply -o out a
             alike out ../good

@@ -260,7 +260,7 @@ protected() {
     cp kept a.blp.bpp
     rot a.blp 300000 1
     cp -p a.blp damaged
-    refuses 2 'its parity is of another time, and it may have been changed since: bpk repair --apply -o OUT a.blp saves all chunks, or the state of then if that has more' bpk verify --heal a.blp
+    refuses 2 'its parity is of another time, and it may have been changed since: bpk repair --apply -o OUT a.blp saves all chunks, or if some are lost the state of then; --fill zero the others' bpk verify --heal a.blp
     same a.blp damaged
     ends 2 bpk repair --apply -o out a.blp
     says '^bpk: out: has the state in which a.blp was when its parity was made; changes since then, if there were any, are not in it$'
@@ -1256,7 +1256,7 @@ END
     done
 }
 
-@test "the state of the parity is written for lost chunks only if it has more" {
+@test "chunks of a later state are lost: --apply writes the state of the parity, --fill the intact chunks" {
     local format
     data noise 100000 raw
     data noise 1000 few
@@ -1269,7 +1269,7 @@ END
         cp -p kept x.bpp
         if [ -d x ]; then rm "$(find x -type f -size +1k | sort | head -1)"; else rot x 30000 12000; fi
         ends 2 bpk repair x
-        says 'writes the others; .*bpk repair --apply -o OUT x writes the state of its parity file if that has more$'
+        says 'writes the others; .*bpk repair --apply -o OUT x writes the state of its parity file$'
         ends 2 bpk repair --apply -o out x
         says 'out: has the state in which x was when its parity was made'
         bpk cat out | cmp - raw
@@ -1281,9 +1281,11 @@ END
         cp -p kept x.bpp
         if [ -d x ]; then rm "$(find x -type f -size +1k | sort | head -3 | tail -1)"; else rot x 30000 500; fi
         ends 2 bpk repair --apply -o out x
-        says 'x: [12] of 27 chunks (is|are) lost; --fill zero or skip writes the others'
-        [ ! -e out ]
         [ "$(grep -c 'are lost$' "$out")" = 1 ]
+        says 'cells? (was|were) restored by x.bpp$'
+        bpk cat out | cmp - some
+        ends 2 bpk repair --apply -f --fill zero -o out x
+        says 'x: [12] of 27 chunks (is|are) lost; zeros stand for (it|them)'
     done
 }
 
@@ -1316,6 +1318,14 @@ END
         says 'out: has the state in which x was when its parity was made'
         bpk cat out | cmp - raw
     done
+    # a seal refutes the chunks
+    bpk pack -q -z 16K --checksum none --seal --parity 10% -o s.blp raw
+    touch s.blp
+    rot s.blp 50000 3
+    ends 2 bpk repair --apply -o sealed s.blp
+    says 'sealed: has the state in which s.blp was when its parity was made'
+    bpk cat sealed | cmp - raw
+    quietly bpk verify sealed
     # digests over all chunks tell
     bpk pack -q -F chunked -z 16K --checksum none --parity 10% -o y raw
     cp -p y.bpp kept

@@ -559,6 +559,28 @@ widen() {
     grep -q 'are intact, but not certain$' "$out"
 }
 
+@test "a frame without header and end, or a rotated one, may be of a later state than the trailer that is left" {
+    local change size
+    data noise 60000 A
+    data noise 60 few
+    for change in "write --at 20000" "truncate --bytes 30000"; do
+        bpk pack -q -f -F b2frame -z 4K -o A.b2frame A
+        # shellcheck disable=SC2086 # words
+        case $change in
+            write*) bpk $change A.b2frame few ;;
+            *) bpk $change A.b2frame ;;
+        esac
+        size=$(stat -c %s A.b2frame)
+        { head -c 64 /dev/zero; tail -c +65 A.b2frame | head -c $((size - 1064)); } >cut.b2frame
+        { tail -c 1000 A.b2frame; head -c $((size - 1000)) A.b2frame; } >rotated.b2frame
+        for file in cut.b2frame rotated.b2frame; do
+            ends 2 bpk repair --json $file
+            grep -q '"certain":false' "$out"
+            ends 2 bpk repair --apply -f --fill zero -o out $file
+        done
+    done
+}
+
 @test "a raw size that is damaged in the header of a frame without checksums costs no chunk" {
     local suffix at bit file
     data field-f64 200000 A

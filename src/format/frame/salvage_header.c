@@ -168,8 +168,12 @@ int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *lef
 {
 	if (find_header(scan, left, end, err) != 0)
 		return -1;
-	if (!left->has_header && take_copy(scan, left, err) != 0)
-		return -1;
+	if (!left->has_header) {
+		if (take_copy(scan, left, err) != 0)
+			return -1;
+		left->is_followed = left->has_fields && !left->sparse && left->trailer.end > 0 &&
+				    left->trailer.end < scan->size;
+	}
 	left->is_cut = left->has_fields && is_later(left);
 	return 0;
 }

@@ -493,6 +493,12 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 			      "the header is of a later state of the frame, whose end is lost",
 			      err) != 0)
 		return -1;
+	if (left->is_followed &&
+	    bpk_salvage_doubt(salvage,
+			      "bytes follow the trailer, and may be of a later state of the frame, "
+			      "whose header and end are lost",
+			      err) != 0)
+		return -1;
 	return left->bad_layers ? doubt_trailer(left, salvage, err) : 0;
 }
 
@@ -512,7 +518,7 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 		salvage->file_size = left->header.frame_size;
 	if (left->is_cut)
 		salvage->file_size = left->seen.frame;
-	salvage->estimated = salvage->estimated || left->is_old;
+	salvage->estimated = salvage->estimated || left->is_old || left->is_followed;
 	salvage->parts = left;
 	salvage->release = bpk_frame_left_free;
 	salvage->digest_of = digest_of;
