@@ -221,9 +221,9 @@ const struct bpk_merge_print *bpk_merge_find_twin(const struct bpk_merge_prints 
 /* True if the list has a chunk of the same hash, file and offset. */
 bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print);
 
-/* Hashes in ascending order, and whether one of them is this one. */
-void bpk_merge_sort_hashes(uint64_t *hashes, size_t count);
-bool bpk_merge_has_hash(const uint64_t *hashes, size_t count, uint64_t hash);
+/* Sort hashes or offsets, and whether one of them, once sorted, is this one. */
+void bpk_merge_sort_u64(uint64_t *all, size_t count);
+bool bpk_merge_has_u64(const uint64_t *all, size_t count, uint64_t wanted);
 
 /* *has: bytes at at, size of them, have this hash. A place outside of the source has none. */
 int bpk_merge_has_there(struct bpk_source *source, uint64_t at, uint64_t size, uint64_t hash,

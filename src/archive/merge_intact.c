@@ -23,19 +23,6 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
 	return *passed ? 0 : bpk_err_pass(&why, err);
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* True if the offset is one of these, ascending. */
-static bool is_listed(const uint64_t *offsets, size_t count, uint64_t offset)
-{
-	return bsearch(&offset, offsets, count, sizeof offset, compare_offsets) != NULL;
-}
-
 /* True if each entry of the index leads to a chunk that was found. offsets: of these, ascending. */
 static bool leads_to_chunks(const struct bpk_reader_ops *ops, void *reader,
 			    const struct bpk_salvage *found, const uint64_t *offsets)
@@ -44,7 +31,7 @@ static bool leads_to_chunks(const struct bpk_reader_ops *ops, void *reader,
 		struct bpk_where where = { 0 };
 
 		if (ops->locate(reader, n, &where, NULL) != 0 ||
-		    !is_listed(offsets, found->count, where.packed_offset))
+		    !bpk_merge_has_u64(offsets, found->count, where.packed_offset))
 			return false;
 	}
 	return true;
@@ -71,7 +58,7 @@ static int find_shift(const struct bpk_merge *m, size_t copy, bool *shifted, str
 	if (offsets != NULL) {
 		for (size_t i = 0; i < found->count; i++)
 			offsets[i] = found->all[i].offset;
-		qsort(offsets, found->count, sizeof *offsets, compare_offsets);
+		bpk_merge_sort_u64(offsets, found->count);
 		*shifted = !leads_to_chunks(ops, reader, found, offsets);
 	}
 	ops->close(reader);

@@ -89,7 +89,7 @@ static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own 
 		return -1;
 	for (size_t i = 0; i < prints->count; i++)
 		known->bytes[known->count++] = prints->all[i].bytes;
-	bpk_merge_sort_hashes(known->bytes, known->count);
+	bpk_merge_sort_u64(known->bytes, known->count);
 	known->lost = found->nchunks - bpk_min_u64(bpk_salvage_intact(found), found->nchunks);
 	list_spots(k, copy);
 	return 0;
@@ -160,7 +160,7 @@ static bool has_once(const struct known *known, uint64_t hash)
 	const uint64_t *all = known->bytes;
 	size_t i;
 
-	if (!bpk_merge_has_hash(all, known->count, hash))
+	if (!bpk_merge_has_u64(all, known->count, hash))
 		return false;
 	i = bpk_find_last(all, sizeof hash, known->count, hash);
 	return i == 0 || all[i - 1] != hash;
@@ -181,7 +181,7 @@ static int count_others(const struct kinship *k, size_t copy, size_t other, bool
 		uint64_t end = file->sizes[other];
 		/* a place before the start wraps around, and is behind the end */
 		uint64_t at = print->offset - (shifted ? file->sizes[copy] - end : 0);
-		bool is = bpk_merge_has_hash(known->bytes, known->count, print->bytes);
+		bool is = bpk_merge_has_u64(known->bytes, known->count, print->bytes);
 
 		if (!is && has_there(m, other, print, at, print->size - m->found[copy].seal_size,
 				     &is, err) != 0)

@@ -39,7 +39,7 @@ static int list_hashes(struct result *r, struct bpk_err *err)
 	for (size_t f = 0; f < m->nfiles; f++)
 		for (size_t i = 0; i < m->files[f].nruns; i++)
 			r->hashes[r->count++] = m->files[f].runs[i].hash;
-	bpk_merge_sort_hashes(r->hashes, r->count);
+	bpk_merge_sort_u64(r->hashes, r->count);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static bool has_hash(const struct result *r, uint64_t hash)
 {
 	if (r->whose != BPK_MERGE_UNION)
 		return bpk_merge_find_print(&r->merge->prints[r->whose], hash) != NULL;
-	return bpk_merge_has_hash(r->hashes, r->count, hash);
+	return bpk_merge_has_u64(r->hashes, r->count, hash);
 }
 
 static size_t count_prints(const struct bpk_merge_prints *list, uint64_t hash)

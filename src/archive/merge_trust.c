@@ -108,23 +108,23 @@ bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_m
 	       bsearch(print, list->all, list->count, sizeof *list->all, compare_prints) != NULL;
 }
 
-/* ---- Hashes ---- */
+/* ---- Hashes and offsets ---- */
 
-static int compare_hashes(const void *a, const void *b)
+static int compare_u64(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
 }
 
-void bpk_merge_sort_hashes(uint64_t *hashes, size_t count)
+void bpk_merge_sort_u64(uint64_t *all, size_t count)
 {
-	qsort(hashes, count, sizeof *hashes, compare_hashes);
+	qsort(all, count, sizeof *all, compare_u64);
 }
 
-bool bpk_merge_has_hash(const uint64_t *hashes, size_t count, uint64_t hash)
+bool bpk_merge_has_u64(const uint64_t *all, size_t count, uint64_t wanted)
 {
-	return count > 0 && hashes[bpk_find_last(hashes, sizeof hash, count, hash)] == hash;
+	return count > 0 && all[bpk_find_last(all, sizeof wanted, count, wanted)] == wanted;
 }
 
 int bpk_merge_has_there(struct bpk_source *source, uint64_t at, uint64_t size, uint64_t hash,

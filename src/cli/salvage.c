@@ -119,13 +119,18 @@ static enum need need_of(const struct bpk_shared *shared, struct bpk_input *in, 
 
 /* ---- the verdict ---- */
 
+static bool has_losses(const struct bpk_salvage_job *job)
+{
+	return job->lost > 0 || job->found.nchunks == 0;
+}
+
 /* Lost chunks may be in the state of the parity. */
 static void name_state(const struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 
-	if (job->lost > 0 || job->found.nchunks == 0)
+	if (has_losses(job))
 		bpk_fail(err, plain.kind,
 			 "%s; bpk repair --apply -o OUT %s writes the state of its parity file",
 			 plain.text, bpk_shell_word(job->in.path, word));
@@ -335,7 +340,7 @@ static bool has_lost_state(const struct bpk_salvage_job *job, const struct bpk_e
 {
 	struct bpk_err why = { 0 };
 
-	if (!job->has_state || (job->lost == 0 && job->found.nchunks > 0))
+	if (!job->has_state || !has_losses(job))
 		return false;
 	if (job->side.scan.lost == 0)
 		return true;

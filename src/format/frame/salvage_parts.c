@@ -456,6 +456,21 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 {
 	bool by_other = checksum_of(left)->size == 0;
 	bool lacks_trailer = left->trailer.end == 0 && !(by_other && !left->header.has_layers);
+	const struct {
+		bool applies;
+		const char *clause;
+	} doubts[] = {
+		{ !left->has_header, "the header is lost, and with it shape and fixed metadata" },
+		{ left->bad_header, "the header has another digest in the trailer, and shape and "
+				    "fixed metadata may be damaged" },
+		{ lacks_trailer, "the trailer is lost, and with it metadata, and the checksums "
+				 "without which changed bytes in a chunk may go unnoticed" },
+		{ left->is_old, "the header counts other chunks than the index, as it is damaged "
+				"or of another state of the frame" },
+		{ left->is_cut, "the header is of a later state of the frame, whose end is lost" },
+		{ left->is_followed, "bytes follow the trailer, and may be of a later state of the "
+				     "frame, whose header and end are lost" },
+	};
 
 	salvage->unnoticed = lacks_trailer || left->bad_header ||
 			     (left->bad_layers && left->hints.checksum == NULL);
@@ -465,40 +480,9 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 		unprove(salvage);
 	salvage->sealed = left->has_header &&
 			  bpk_frame_layers_find(&left->header.fixed, BPK_FRAME_SEAL) != NULL;
-	if (!left->has_header &&
-	    bpk_salvage_doubt(salvage, "the header is lost, and with it shape and fixed metadata",
-			      err) != 0)
-		return -1;
-	if (left->bad_header &&
-	    bpk_salvage_doubt(salvage,
-			      "the header has another digest in the trailer, and shape and fixed "
-			      "metadata may be damaged",
-			      err) != 0)
-		return -1;
-	if (lacks_trailer &&
-	    bpk_salvage_doubt(
-		    salvage,
-		    "the trailer is lost, and with it metadata, and the checksums without "
-		    "which changed bytes in a chunk may go unnoticed",
-		    err) != 0)
-		return -1;
-	if (left->is_old &&
-	    bpk_salvage_doubt(salvage,
-			      "the header counts other chunks than the index, as it is "
-			      "damaged or of another state of the frame",
-			      err) != 0)
-		return -1;
-	if (left->is_cut &&
-	    bpk_salvage_doubt(salvage,
-			      "the header is of a later state of the frame, whose end is lost",
-			      err) != 0)
-		return -1;
-	if (left->is_followed &&
-	    bpk_salvage_doubt(salvage,
-			      "bytes follow the trailer, and may be of a later state of the frame, "
-			      "whose header and end are lost",
-			      err) != 0)
-		return -1;
+	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
+		if (doubts[i].applies && bpk_salvage_doubt(salvage, doubts[i].clause, err) != 0)
+			return -1;
 	return left->bad_layers ? doubt_trailer(left, salvage, err) : 0;
 }
 
