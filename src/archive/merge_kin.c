@@ -1,12 +1,14 @@
 /*
  * Tells copies of one archive from those of another. The numbers of chunks and the chunks of one
  * number tell them apart where both copies know these (merge_compare.c). A copy that has lost its
- * header or offsets has to show a sign: a chunk that another copy has, or, beside a copy that knows
- * its numbers, chunks that all lie where that one has lost some. Called by merge_intact.c.
+ * header or offsets has to show a sign: a chunk that another copy has, or whose digest it records, or,
+ * beside a copy that knows its numbers, chunks that all lie where that one has lost some. Called by
+ * merge_intact.c.
  *
  *     copy 0    header | A | B | C | # | # |
  *     copy 1    ###### | # | # | C | D | E |     C is in both
- *     copy 2    ###### | # | # | # | D | E |     no chunk is in copy 0 and here, but these fit
+ *     copy 2    ###### | # | # | # | D | E |     no chunk is in copy 0 and here, but these fit, or
+ *                                                a frame has their digests in its trailer
  *     copy 3    ###### | F | G | H | I | J |     F, G and H lie where copy 0 has others: refused
  */
 #include "archive/merge_inner.h"
@@ -115,6 +117,45 @@ static int has_there(const struct bpk_merge *m, size_t copy, const struct bpk_me
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
+/* True if a copy records this digest for the number, and for no other. */
+static bool is_only_record(const struct bpk_salvage *found, uint64_t number, const uint8_t *digest)
+{
+	for (uint64_t n = 0; n < found->nchunks; n++) {
+		const uint8_t *other = found->digest_of(found->parts, n);
+
+		if (n != number && other != NULL &&
+		    memcmp(other, digest, found->checksum->size) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* True if another copy records the digest of the chunk for its number. *digest: that one. */
+static int is_recorded(struct bpk_merge *m, size_t copy, const struct bpk_merge_print *print,
+		       size_t other, const uint8_t **digest, bool *is, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &m->found[other];
+	const struct bpk_merge_run run = { .offset = print->offset,
+					   .size = print->size - m->found[copy].seal_size,
+					   .copy = copy };
+	uint8_t own[BPK_DIGEST_MAX];
+	struct bpk_buf bytes = { 0 };
+	int rc;
+
+	*digest = found->numbered && found->digest_of != NULL && print->number < found->nchunks
+			  ? found->digest_of(found->parts, print->number)
+			  : NULL;
+	*is = false;
+	if (*digest == NULL)
+		return 0;
+	rc = bpk_merge_read_run(m, &m->files[print->file], &run, &bytes, err);
+	if (rc == 0)
+		rc = bpk_checksum_compute(found->checksum, bpk_buf_view(&bytes), own, err);
+	*is = rc == 0 && memcmp(own, *digest, found->checksum->size) == 0;
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
 /* The first spot of the file that begins at this offset or behind it. */
 static size_t find_spot(const struct known *known, size_t file, uint64_t at)
 {
@@ -149,7 +190,7 @@ static bool is_free(const struct known *known, size_t file, uint64_t at, uint64_
 
 /* The intact chunks of one copy, as the other one has them. */
 struct tally {
-	uint64_t common;            /* it has them */
+	uint64_t common;            /* it has them, or their digests */
 	uint64_t unique;            /* once, and so has the copy: zeros may be in any archive */
 	uint64_t inner, outer, odd; /* in its holes; behind its end; where it has others */
 };
@@ -170,7 +211,7 @@ static bool has_once(const struct known *known, uint64_t hash)
 static int count_others(const struct kinship *k, size_t copy, size_t other, bool shifted,
 			struct tally *tally, struct bpk_err *err)
 {
-	const struct bpk_merge *m = k->merge;
+	struct bpk_merge *m = k->merge;
 	const struct bpk_merge_prints *prints = &m->prints[copy];
 	const struct known *known = &k->all[other];
 
@@ -182,11 +223,17 @@ static int count_others(const struct kinship *k, size_t copy, size_t other, bool
 		/* a place before the start wraps around, and is behind the end */
 		uint64_t at = print->offset - (shifted ? file->sizes[copy] - end : 0);
 		bool is = bpk_merge_has_u64(known->bytes, known->count, print->bytes);
+		bool once = has_once(known, print->bytes);
+		const uint8_t *digest = NULL;
 
 		if (!is && has_there(m, other, print, at, print->size - m->found[copy].seal_size,
 				     &is, err) != 0)
 			return -1;
-		tally->unique += print->once && has_once(known, print->bytes);
+		if (!is && is_recorded(m, copy, print, other, &digest, &is, err) != 0)
+			return -1;
+		if (is && digest != NULL && tally->unique == 0)
+			once = is_only_record(&m->found[other], print->number, digest);
+		tally->unique += print->once && once;
 		if (is)
 			tally->common++;
 		else if (!is_free(known, print->file, at, print->size))

@@ -1187,6 +1187,32 @@ tells_states() { # old new line
     done
 }
 
+@test "a frame that records the digests of a copy's chunks is one of the same archive, though no chunk is in both" {
+    need_python
+    data noise 4096 A
+    tr '\000-\377' '\001-\377\000' <A >B
+    bpk pack -q -F b2frame -z 1K -t 4 -o 0.b2frame A
+    bpk pack -q -F b2frame -z 1K -t 4 -o other.b2frame B
+    local n size archive order
+    size=$(stat -c %s 0.b2frame)
+    cp 0.b2frame 1.b2frame
+    for n in 0 1 2; do hurt 1.b2frame $(($(offset_of 0.b2frame $n) + 100)) 1; done
+    for archive in 0 other; do
+        cp $archive.b2frame 2.b2frame
+        hurt 2.b2frame $(($(offset_of 0.b2frame 3) + 100)) 1
+        hurt 2.b2frame $((size - 50)) 1
+        for order in "1.b2frame 2.b2frame" "2.b2frame 1.b2frame"; do
+            rm -f new.b2frame
+            if [ $archive = other ]; then
+                refuses 1 'are not copies of one archive: no intact chunk is in both' bpk repair --merge -o new.b2frame $order
+                continue
+            fi
+            ends 0 bpk repair --merge -o new.b2frame $order
+            bpk cat new.b2frame | same - A
+        done
+    done
+}
+
 @test "a file of metadata that is longer in another copy is taken where it is intact" {
     data field-f64 240000 A
     bpk pack -q -F chunked -t 8 -z 16K --superchunk-size 64K --set run=7 -o 0.blpd A
