@@ -618,6 +618,26 @@ widen() {
     done
 }
 
+@test "the only chunk of a frame is that of its header, whose end is lost, and not one of an older index" {
+    need_python
+    data noise 512 A
+    bpk pack -q -F b2frame -0 -t 4 -o c.b2frame A
+    printf abcd | bpk write -q --at 10 c.b2frame
+    bpk cat c.b2frame >now
+    data noise 2428 B
+    cat B >>now
+    bpk append -q c.b2frame B
+    # the index lies behind the chunk
+    bpk info -vv --json c.b2frame >info
+    truncate -s $("$python" -c 'import json; c = json.load(open("info"))["chunks"][0]; print(c["offset"] + c["packed_size"] + 5)') c.b2frame
+    ends 2 bpk repair --apply -o new.b2frame c.b2frame
+    says 'more intact chunks have another size, and are left out'
+    says '; the order of the chunks is that of the file, since no index of them is left: chunks that were replaced'
+    bpk cat new.b2frame | cmp - now
+    ends 2 bpk repair --apply -f --from now -o new.b2frame c.b2frame
+    bpk cat new.b2frame | cmp - now
+}
+
 # An exclusive or of the byte with BIT.
 flip_bit() { # FILE OFFSET BIT
     local byte

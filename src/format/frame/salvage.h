@@ -110,6 +110,9 @@ bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bp
 /* Raw bytes of chunk number; unknown if no part has them. */
 uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number);
 
+/* True if the header has chunks of so many raw bytes, or a last one. */
+bool bpk_frame_left_has_size(const struct bpk_frame_left *left, uint64_t raw_size);
+
 enum { BPK_FRAME_ENTRY = 8 }; /* bytes of one in the index */
 
 /* Compares two entries, or offsets in host order, for qsort and bsearch. */

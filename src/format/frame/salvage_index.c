@@ -158,7 +158,7 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 	struct bpk_buf entries = { 0 };
 	size_t kept = found->count;
 	unsigned tries = 0;
-	bool is = false, is_last = true; /* no chunk of the usual size follows it */
+	bool is = false, is_last = true; /* no chunk of the archive follows it, by sizes */
 	int rc = 0;
 
 	/* those before i are where they were found */
@@ -168,7 +168,8 @@ int bpk_frame_left_find_index(struct bpk_scan *scan, struct bpk_frame_left *left
 		rc = try_index(scan, left, found, i - 1, &tries, &entries, &is, err);
 		if (rc != 0 || !is) {
 			found->all[--kept] = chunk;
-			is_last = is_last && chunk.raw_size != found->chunk_size;
+			is_last = is_last && chunk.raw_size != found->chunk_size &&
+				  !bpk_frame_left_has_size(left, chunk.raw_size);
 			continue;
 		}
 		if (entries.size > 0 && left->index.end == 0 && is_latest(scan, left, is_last)) {

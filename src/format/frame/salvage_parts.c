@@ -269,7 +269,7 @@ static void test_header(struct bpk_frame_left *left, const struct bpk_salvage *f
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *chunk = &found->all[i];
 
-		if (chunk->intact && chunk->raw_size == (uint64_t)left->header.chunk_size)
+		if (chunk->intact && bpk_frame_left_has_size(left, chunk->raw_size))
 			return;
 		usual += chunk->intact && chunk->raw_size == found->chunk_size;
 	}
