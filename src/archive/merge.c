@@ -283,9 +283,18 @@ static bool outweighs(const struct share *x, const struct share *y)
 	return x->intact >= y->intact || (!is_all && x->intact > y->intact / 2);
 }
 
+/* True if digests prove the chunks of x, which are all or no fewer, and those of y only unpack. */
+static bool outproves(const struct share *x, const struct share *y)
+{
+	return x->certain && x->proven && !y->proven &&
+	       (x->intact == x->nchunks || x->intact >= y->intact);
+}
+
 /* True if x gives more than y. */
 static bool gives_more(const struct share *x, const struct share *y)
 {
+	if (outproves(x, y) || outproves(y, x))
+		return outproves(x, y);
 	if (x->certain != y->certain)
 		return x->certain ? outweighs(x, y) : !outweighs(y, x);
 	return x->intact != y->intact ? x->intact > y->intact : x->doubted < y->doubted;

@@ -417,6 +417,24 @@ END
     cmp <(head -c 900 got && tail -c +1201 got) <(head -c 900 A && tail -c +1201 A)
 }
 
+@test "a copy whose chunks digests prove is taken before a union whose chunks only unpack" {
+    need_python
+    data noise 512 A
+    data noise 8192 N
+    LC_ALL=C tr -dc '\000-\047' <N | head -c 512 >B
+    bpk pack -q -z 512 -t 1 --checksum sha256 --seal --set k=1 -o x.b2frame A
+    bpk write -q --at 0 x.b2frame B
+    # one copy has lost 3 bytes and is rotated, and 140 bytes of the trailer are zero in the other one
+    { head -c -3 x.b2frame | tail -c +98 && head -c 97 x.b2frame; } >a.b2frame
+    cp x.b2frame b.b2frame
+    dd if=/dev/zero of=b.b2frame bs=1 seek=$(($(stat -c %s x.b2frame) - 250)) count=140 conv=notrunc status=none
+    for copies in "a.b2frame b.b2frame" "b.b2frame a.b2frame"; do
+        # shellcheck disable=SC2086 # words
+        ends 2 bpk repair --merge -f -o new.b2frame $copies
+        bpk cat new.b2frame | same - B
+    done
+}
+
 @test "a copy of which the end is cut off is no copy that changes" {
     need_python
     local at
