@@ -59,7 +59,15 @@ static int has_other(struct bpk_merge *m, size_t copy, const struct bpk_merge_ru
 	return 0;
 }
 
-/* *is: the copy has the chunk twice, and another copy of the same digests has one there that is
+/* True if the other copy has the same digests; or has lost its own, where those of the copy say
+ * that chunks are at wrong places. */
+static bool may_tell(const struct bpk_merge *m, size_t other, size_t copy)
+{
+	return bpk_merge_has_same_list(m, other, copy) ||
+	       (m->found[copy].disordered && m->found[other].state == 0);
+}
+
+/* *is: the copy has the chunk twice, and another copy, which may tell, has one there that is
  * once. */
 static int is_copied(struct bpk_merge *m, size_t copy, const struct bpk_saved *saved, bool *is,
 		     struct bpk_err *err)
@@ -71,7 +79,7 @@ static int is_copied(struct bpk_merge *m, size_t copy, const struct bpk_saved *s
 	if (look_at(m, copy, saved, &run, &once, err) != 0)
 		return -1;
 	for (size_t c = 0; !once && !*is && c < m->ncopies; c++)
-		if (bpk_merge_has_same_list(m, c, copy) && has_other(m, c, &run, is, err) != 0)
+		if (may_tell(m, c, copy) && has_other(m, c, &run, is, err) != 0)
 			return -1;
 	return 0;
 }

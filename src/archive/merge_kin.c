@@ -1,9 +1,9 @@
 /*
  * Tells copies of one archive from those of another. The numbers of chunks and the chunks of one
  * number tell them apart where both copies know these (merge_compare.c). A copy that has lost its
- * header or offsets has to show a sign: a chunk that another copy has, or whose digest it records, or,
- * beside a copy that knows its numbers, chunks that all lie where that one has lost some. Called by
- * merge_intact.c.
+ * header or offsets has to show a sign: a chunk that another copy has, or whose digest it records,
+ * or, beside a copy that knows its numbers, chunks that all lie where that one has lost some.
+ * Called by merge_intact.c.
  *
  *     copy 0    header | A | B | C | # | # |
  *     copy 1    ###### | # | # | C | D | E |     C is in both

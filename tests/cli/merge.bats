@@ -1139,6 +1139,19 @@ tells_states() { # old new line
         quietly bpk repair --merge -o new.blpd $order
         diff -r -x .lock 0.blpd new.blpd
     done
+    # the other copy has lost its digests
+    rm -r ./*.blpd
+    bpk pack -q -F chunked -t 8 -z 32K --superchunk-size 32K --seal -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    cp 1.blpd/data/__2__.bin 1.blpd/data/__6__.bin
+    hurt 2.blpd/data/__4__.bin 200 100
+    : >2.blpd/meta/sizes
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
 }
 
 # An index of zeros leads to the first chunk forty times.
