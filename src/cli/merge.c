@@ -171,7 +171,7 @@ static int open_all(struct merging *m, char *const *paths, size_t count, struct 
 
 /* ---- The union ---- */
 
-static void print_whole(const struct bpk_salvage_job *job, bool applies)
+static void print_whole(struct bpk_salvage_job *job, bool applies)
 {
 	if (job->shared->json || !applies)
 		bpk_salvage_map(job);
@@ -356,7 +356,7 @@ void bpk_merge_files(const struct bpk_args *args, char *const *paths, size_t cou
 
 	if (merge(&m, paths, count, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_flush_results();
+	bpk_salvage_record(&m.job);
 	bpk_salvage_job_clear(&m.job);
 	for (size_t i = 0; i < m.count; i++)
 		bpk_input_close(&m.copies[i]);

@@ -400,6 +400,8 @@ bool bpk_salvage_file(const struct bpk_args *args, const char *path,
 		need = DAMAGED;
 	else if (need == WHOLE && applies)
 		tell_whole(&job, path);
+	if (need == DAMAGED)
+		bpk_salvage_record(&job);
 	bpk_salvage_job_clear(&job);
 	return failed || need == DAMAGED || (need == WHOLE && applies);
 }

@@ -53,11 +53,12 @@ struct bpk_salvage_job {
 	uint64_t newest;
 	const char *newest_path;
 	bool differ;
-	bool untold;   /* some copy has no seal, or one without a generation */
-	bool in_doubt; /* some differ in chunks or their order, and none is proven */
-	bool is_whole; /* and their union is written byte by byte */
-	bool is_saved; /* and the result is in its place */
-	bool has_like; /* like has permissions and time for it */
+	bool untold;    /* some copy has no seal, or one without a generation */
+	bool in_doubt;  /* some differ in chunks or their order, and none is proven */
+	bool is_whole;  /* and their union is written byte by byte */
+	bool is_saved;  /* and the result is in its place */
+	bool is_mapped; /* the map was printed, or is for the record */
+	bool has_like;  /* like has permissions and time for it */
 	struct stat like;
 };
 
@@ -79,9 +80,12 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 
 void bpk_salvage_job_clear(struct bpk_salvage_job *job);
 
-/* Print the map, or with --json record it: that of the chunks that were found, or of the union of
- * copies. */
-void bpk_salvage_map(const struct bpk_salvage_job *job);
+/* Print the map of the chunks that were found, or of the union of copies; with --json the record
+ * has it, which follows all messages. */
+void bpk_salvage_map(struct bpk_salvage_job *job);
+
+/* Begin that record, if there is a map. */
+void bpk_salvage_record(const struct bpk_salvage_job *job);
 
 /* Write the new archive to --output. */
 int bpk_salvage_save(struct bpk_salvage_job *job, struct bpk_err *err);

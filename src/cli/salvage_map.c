@@ -126,11 +126,17 @@ static void record_map(const struct bpk_salvage_job *job)
 	bpk_record_end();
 }
 
-void bpk_salvage_map(const struct bpk_salvage_job *job)
+void bpk_salvage_map(struct bpk_salvage_job *job)
 {
+	job->is_mapped = true;
 	if (job->shared->json)
-		record_map(job);
-	else
-		walk_runs(job, show, NULL);
+		return;
+	walk_runs(job, show, NULL);
 	bpk_flush_results();
+}
+
+void bpk_salvage_record(const struct bpk_salvage_job *job)
+{
+	if (job->shared->json && job->is_mapped)
+		record_map(job);
 }

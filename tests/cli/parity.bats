@@ -268,6 +268,8 @@ protected() {
     # the changes are in the chunks that are intact
     ends 2 bpk repair --apply --fill zero -f -o out a.blp
     bpk cat out | head -c 400 | cmp - changed
+    ends 2 bpk repair --json --apply -f -o out a.blp
+    [ "$(grep -o '"bpk":1' "$out" | wc -l)" -eq 1 ]
     # or in the one that was damaged later: its digest differs, too
     cp -p then a.blp
     bpk parity a.blp

@@ -103,6 +103,9 @@ rounds() {
     printf '\377' | dd of=x.b2nd bs=1 seek=110 conv=notrunc status=none
     ends 2 bpk repair --json x.b2nd
     grep -q '"certain":false' "$out"
+    # no message stands within the record
+    bpk repair --json x.b2nd >both 2>&1 || true
+    grep -q '^{.*}$' both || die "$(cat both)"
     ends 2 bpk repair x.b2nd
     says 'the header is lost, and with it shape and fixed metadata'
 }
