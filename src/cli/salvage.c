@@ -266,14 +266,14 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 	return rc;
 }
 
-/* As with unpack --fill: nothing is filled that parity restores. err is the damage, or becomes the
- * way to restore it. */
+/* As with unpack --fill: nothing is filled that parity restores, or taken from raw data. err is the
+ * damage, or becomes the way to restore it. */
 static bool is_healed(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	struct bpk_err way = *err;
 	struct bpk_heal_verdict verdict;
 
-	if (!applies || job->fill == BPK_FILL_NONE)
+	if (!applies || (job->fill == BPK_FILL_NONE && job->from == NULL))
 		return false;
 	(void)bpk_heal_judge(job->shared, &job->in, -1, &verdict, &way);
 	job->is_judged = !verdict.later && !verdict.other;

@@ -1336,12 +1336,25 @@ END
     refuses 3 'y: is whole, but its parity is stale' bpk verify y
 }
 
-@test "raw data are not needed for a single chunk that parity restores" {
+@test "raw data are not needed for chunks that parity restores" {
     packed a.blp 10000
     bpk parity -q a.blp
     rot a.blp 4000 3
     refuses 3 'parity restores all of it: bpk verify --heal a.blp' bpk repair --apply --from raw -o out a.blp
     [ ! -e out ]
+    # the result would have no seal
+    data noise 160000 R
+    bpk pack -q -z 16K --seal --parity 20% -o s.blp R
+    cp -p s.blp good
+    rot s.blp 40000 2
+    touch -r good s.blp
+    refuses 3 'parity restores all of it: bpk verify --heal s.blp' bpk repair --apply --from R -o out s.blp
+    ends 0 bpk repair --apply -o out s.blp
+    same out good
+    # parity does not suffice
+    rot s.blp 30000 90000
+    ends 0 bpk repair --apply --from R -f -o out s.blp
+    bpk cat out | cmp - R
 }
 
 @test "repair --apply --fill writes the intact chunks of an older state, too" {

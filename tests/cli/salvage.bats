@@ -258,8 +258,11 @@ rounds() {
     ends 1 bpk repair --apply --from B -o other.blp good.blp
     says 'B: differs from the intact chunk 0 of good.blp$'
     [ ! -e other.blp ]
-    # --from and --fill leave a parity file aside, which may not suffice
+    # --from and --fill leave a parity file aside that does not suffice
     "$python" "$tests/lib/damage.py" p.blp 2 3
+    ends 3 bpk repair -f --apply --from A -o other.blp p.blp
+    [ ! -e other.blp ]
+    "$python" "$tests/lib/damage.py" p.blp 4 5 6 7 8 9 10
     ends 0 bpk repair -f --apply --from A -o other.blp p.blp
     bpk cat other.blp | cmp - A
     rm other.blp
@@ -413,13 +416,15 @@ END
     data field-f64 200000 A
     bpk pack -q -z 16K -o A.blp A
     bpk pack -q -z 16K --parity 5% -o p.blp A
-    local file
+    local file from="--from A"
     for file in A p; do
         dd if=/dev/zero of=$file.blp bs=1 seek=$(($(stat -c %s $file.blp) - 9)) count=4 conv=notrunc status=none
         refuses 64 'no archive is written to standard output' bpk repair --apply --from A -o - $file.blp
         refuses 64 'no archive is written to standard output' bpk repair --apply -o - $file.blp
-        ends 1 bpk repair -q --apply --from A -o /dev/full $file.blp
+        # shellcheck disable=SC2086 # words
+        ends 1 bpk repair -q --apply $from -o /dev/full $file.blp
         says '/dev/full: is no file'
+        from= # parity restores it
     done
 }
 
@@ -467,10 +472,13 @@ END
     dd if=/dev/zero of=p.blp bs=1 seek=$(($(stat -c %s p.blp) - 99)) count=4 conv=notrunc status=none
     ln -s A link
     local output
-    sums() { sha256sum A p.blp p.blp.bpp; }
+    sums() { sha256sum A p.blp*; }
     before=$(sums)
     ends 1 bpk repair --apply -f -o p.blp.bpp p.blp
     says 'p.blp.bpp: input and output are the same file$'
+    [ "$(sums)" = "$before" ]
+    rm p.blp.bpp
+    before=$(sums)
     for output in A link; do
         ends 1 bpk repair --apply -f --from A -o $output p.blp
         says "$output: input and output are the same file"
