@@ -86,9 +86,10 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 				plain.text, word);
 	if (!is_alone) {
 		bpk_fail(err, BPK_CORRUPT,
-			 "%s; its parity is of another time, and it may have been changed since: "
-			 "bpk repair --apply -o OUT %s saves all chunks, or if some are lost the "
-			 "state of then; --fill zero the others",
+			 "%s; it may have been changed since its parity was made: bpk repair "
+			 "--apply -o OUT %s keeps the changes if no chunk is lost; otherwise it "
+			 "writes the state of the parity, without them, or with --fill zero the "
+			 "changes, and zeros for lost chunks",
 			 plain.text, word);
 		err->advises = true;
 		return -1;

@@ -135,7 +135,7 @@ current() {
         tail -c +600001 other | head -c 40000 | bpk write -q --at 600000 a 2>"$err" || die "$(cat "$err")"
         mv kept.bpp a.bpp
         ends 2 bpk verify a
-        says 'it may have been changed since: '
+        says 'it may have been changed since its parity was made: '
         cd ..
     done
     # metadata that differ may have been written
@@ -159,7 +159,7 @@ current() {
             $how $file
             cp -a a damaged
             ends 2 bpk append a ../raw
-            says 'it may have been changed since: bpk repair --apply -o OUT a saves all chunks, or if some are lost the state of then; --fill zero the others$'
+            says 'it may have been changed since its parity was made: bpk repair --apply -o OUT a keeps the changes if no chunk is lost; otherwise it writes the state of the parity, without them, or with --fill zero the changes, and zeros for lost chunks$'
             alike a damaged
             ends 2 bpk repair --apply -o out a
             alike out ../good
@@ -224,7 +224,7 @@ current() {
         cp old.bpp a.bpp
         rot "$(find a -type f -size +10k | sort | tail -1)" 5000 10
         cp -a a newer
-        refuses 2 'its parity is of another time, and it may have been changed since' bpk verify --heal a
+        refuses 2 'it may have been changed since its parity was made: bpk repair' bpk verify --heal a
         alike a newer
         ends 2 bpk repair --apply -f -o out a
         says 'out: has the state in which a was when its parity was made; changes since then, if there were any, are not in it$'

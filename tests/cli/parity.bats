@@ -260,7 +260,7 @@ protected() {
     cp kept a.blp.bpp
     rot a.blp 300000 1
     cp -p a.blp damaged
-    refuses 2 'its parity is of another time, and it may have been changed since: bpk repair --apply -o OUT a.blp saves all chunks, or if some are lost the state of then; --fill zero the others' bpk verify --heal a.blp
+    refuses 2 'it may have been changed since its parity was made: bpk repair --apply -o OUT a.blp keeps the changes if no chunk is lost; otherwise it writes the state of the parity, without them, or with --fill zero the changes, and zeros for lost chunks' bpk verify --heal a.blp
     same a.blp damaged
     ends 2 bpk repair --apply -o out a.blp
     says '^bpk: out: has the state in which a.blp was when its parity was made; changes since then, if there were any, are not in it$'
@@ -474,7 +474,7 @@ heal_until() {
         ends 2 bpk verify a.blp
         ! grep 'a healing was interrupted' "$err"
         bpk $how a.blp >"$out" 2>&1 || :
-        refuses 2 'its parity is of another time, and it may have been changed since' bpk verify --heal a.blp
+        refuses 2 'it may have been changed since its parity was made: bpk repair' bpk verify --heal a.blp
         [ "$(tail -c +30101 a.blp | head -c 7)" = foreign ]
     done
 }
