@@ -243,10 +243,23 @@ static int doubt_copies(struct bpk_salvage_job *job, struct bpk_err *err)
 	return bpk_salvage_doubt(&job->found, line.text, err);
 }
 
+/* Nothing but its shape tells the places of an array's bytes. */
+static int doubt_shape(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	if (job->is_whole || !bpk_salvage_lacks_shape(&job->found))
+		return 0;
+	return bpk_salvage_doubt(
+		&job->found,
+		"without the shape the bytes of an array are in the order of its chunks, with "
+		"their padding",
+		err);
+}
+
 int bpk_salvage_settle(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	return settle_ident(job, err) != 0 || settle_order(job, err) != 0 ||
-			       settle_content(job, err) != 0 || doubt_copies(job, err) != 0
+			       settle_content(job, err) != 0 || doubt_shape(job, err) != 0 ||
+			       doubt_copies(job, err) != 0
 		       ? -1
 		       : 0;
 }

@@ -137,6 +137,12 @@ static inline uint64_t bpk_salvage_size(const struct bpk_salvage_job *job, uint6
 	return number + 1 == found->nchunks ? bpk_salvage_last_size(found) : found->chunk_size;
 }
 
+/* True if it is an array, or may be one, and its shape is lost. */
+static inline bool bpk_salvage_lacks_shape(const struct bpk_salvage *found)
+{
+	return found->maybe_array || (found->shaped && found->gather == NULL);
+}
+
 /* Set starts. */
 int bpk_salvage_place(struct bpk_salvage_job *job, struct bpk_err *err);
 

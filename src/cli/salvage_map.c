@@ -36,7 +36,8 @@ static bool find_range(const struct bpk_salvage_job *job, const struct run *run,
 	*start = bpk_salvage_start(job, run->first);
 	*stop = run->end == job->found.nchunks ? bpk_salvage_raw_size(job)
 					       : bpk_salvage_start(job, run->end);
-	return !job->found.shaped && *start != BPK_UNKNOWN && *stop != BPK_UNKNOWN;
+	return !job->found.shaped && !job->found.maybe_array && *start != BPK_UNKNOWN &&
+	       *stop != BPK_UNKNOWN;
 }
 
 static void show(const struct bpk_salvage_job *job, const struct run *run, void *arg)

@@ -239,7 +239,9 @@ int bpk_salvage_run(struct bpk_salvage_job *job, bool applies, struct bpk_err *e
 			 bpk_plural(job->guessed, "chunk had", "chunks had"),
 			 bpk_plural(job->guessed, "is", "are"));
 	if (applies && bpk_salvage_loses_array(job))
-		bpk_note(job->shared->output, "is plain bytes, since chunks of the array are %s",
+		bpk_note(job->shared->output, "is plain bytes%s, since chunks of the array are %s",
+			 job->found.shaped ? ", in the order of its chunks, with their padding"
+					   : "",
 			 job->fill == BPK_FILL_SKIP ? "left out" : "lost");
 	if (judge(job, applies, err) == 0) {
 		if (applies && job->merge != NULL && !job->shared->quiet)

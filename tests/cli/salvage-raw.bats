@@ -103,11 +103,15 @@ rounds() {
     printf '\377' | dd of=x.b2nd bs=1 seek=110 conv=notrunc status=none
     ends 2 bpk repair --json x.b2nd
     grep -q '"certain":false' "$out"
+    grep -q '"start":null,"end":null' "$out"
     # no message stands within the record
     bpk repair --json x.b2nd >both 2>&1 || true
     grep -q '^{.*}$' both || die "$(cat both)"
     ends 2 bpk repair x.b2nd
-    says 'the header is lost, and with it shape and fixed metadata'
+    grep -qx 'x.b2nd: chunks 0:12 are intact, but not certain' "$out"
+    says 'the header is lost, and with it shape and fixed metadata; without the shape the bytes of an array are in '
+    ends 2 bpk repair --apply -o new.b2nd x.b2nd
+    says '; without the shape the bytes of an array are in the order of its chunks, with their padding'
 }
 
 @test "raw data tell the numbers of chunks: cut frames, lost headers, swapped data files, missing bytes" {
