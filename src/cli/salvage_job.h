@@ -169,6 +169,10 @@ int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
  * the places of its chunks are known. */
 int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* Bring the size raw bytes of a chunk out of the raw data into the parcel. */
+int bpk_salvage_read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
+			 struct bpk_err *err);
+
 /* Compare the identity that the archive records with the content of its chunks, some of which may
  * be lost: sets proves_ident and refuted. */
 int bpk_salvage_prove(struct bpk_salvage_job *job, struct bpk_err *err);

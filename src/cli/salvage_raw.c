@@ -43,11 +43,17 @@ static void take_last_size(struct bpk_salvage_job *job)
 		found->last_size = size - (found->nchunks - 1) * found->chunk_size;
 }
 
+/* Bytes of the raw data of an archive whose chunks are counted. */
+static uint64_t full_size(const struct bpk_salvage_job *job)
+{
+	return job->found.shaped ? job->found.array_size : bpk_salvage_raw_size(job);
+}
+
 /* The raw data must be those of the archive as far as sizes tell. */
 static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &job->found;
-	uint64_t size = found->shaped ? found->array_size : bpk_salvage_raw_size(job);
+	uint64_t size = full_size(job);
 
 	if (bpk_salvage_lacks_size(job)) {
 		bpk_fail(err, BPK_CORRUPT, "lost chunks have unknown sizes, as --from needs them");
@@ -60,6 +66,30 @@ static int check_sizes(struct bpk_salvage_job *job, struct bpk_err *err)
 	bpk_fail(err, BPK_FAILED, "is no file of the %" PRIu64 " raw bytes that %s has%s", size,
 		 bpk_input_name(job->in.path),
 		 found->maybe_array ? ", in the order of its chunks, since the shape is lost" : "");
+	return bpk_err_subject(err, "%s", job->from);
+}
+
+/* ---- bytes ---- */
+
+int bpk_salvage_read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
+			 struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &job->found;
+	struct bpk_buf *raw = &job->parcel.raw;
+	size_t got = size;
+	int rc = bpk_buf_resize(raw, size, err);
+
+	if (rc == 0 && found->gather != NULL)
+		rc = found->gather(found->parts, job->raw, number, bpk_span(raw->data, raw->size),
+				   err);
+	else if (rc == 0)
+		rc = bpk_source_read_at(job->raw, bpk_salvage_start(job, number),
+					bpk_span(raw->data, raw->size), &got, err);
+	if (rc != 0)
+		return bpk_err_subject(err, "%s", job->from);
+	if (got == size)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "has become shorter");
 	return bpk_err_subject(err, "%s", job->from);
 }
 
@@ -91,23 +121,24 @@ static int compare_pieces(const void *a, const void *b)
 
 static int list_pieces(struct bpk_salvage_job *job, struct pieces *pieces, struct bpk_err *err)
 {
-	uint64_t size = bpk_source_size(job->raw);
-	struct bpk_buf *raw = &job->parcel.raw;
-	size_t got;
+	const struct bpk_salvage *found = &job->found;
+	uint64_t size = found->shaped ? found->nchunks * (uint64_t)found->chunk_size
+				      : bpk_source_size(job->raw);
 
-	pieces->size = job->found.chunk_size;
+	pieces->size = found->chunk_size;
 	pieces->count = bpk_div_up(size, pieces->size);
 	pieces->last_size = (uint32_t)(size - (pieces->count - 1) * pieces->size);
 	pieces->all = bpk_calloc((size_t)pieces->count, sizeof *pieces->all, err);
-	if (pieces->all == NULL ||
-	    bpk_buf_resize(raw, (size_t)bpk_min_u64(pieces->size, size), err) != 0)
+	if (pieces->all == NULL)
 		return -1;
 	for (uint64_t n = 0; n < pieces->count; n++) {
-		if (bpk_source_read_at(job->raw, n * pieces->size, bpk_span(raw->data, raw->size),
-				       &got, err) != 0)
-			return bpk_err_subject(err, "%s", job->from);
+		bool is_last = n + 1 == pieces->count;
+
+		if (bpk_salvage_read_raw(job, n, is_last ? pieces->last_size : pieces->size, err) !=
+		    0)
+			return -1;
 		pieces->all[n] = (struct piece){
-			.hash = bpk_hash_words(BPK_HASH_START, bpk_view(raw->data, got)),
+			.hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&job->parcel.raw)),
 			.number = n,
 		};
 	}
@@ -210,6 +241,19 @@ static bool match_chunks(const struct bpk_salvage *found, struct pieces *pieces,
 	return true;
 }
 
+/* The same. *moved: the chunks are in the raw data, but in another order than in their file. */
+static bool match_anywhere(const struct bpk_salvage *found, struct pieces *pieces,
+			   const uint64_t *hashes, uint64_t *numbers, bool *moved)
+{
+	if (match_chunks(found, pieces, hashes, numbers))
+		return true;
+	if (!pieces->in_order)
+		return false;
+	pieces->in_order = pieces->is_equal = false;
+	*moved = match_chunks(found, pieces, hashes, numbers);
+	return *moved;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	const struct bpk_saved *x = a, *y = b;
@@ -244,13 +288,16 @@ static bool may_tell(const struct bpk_salvage_job *job)
 	enum { ANY = 1 << 16, TIMES = 1024 };
 	const struct bpk_salvage *found = &job->found;
 	uint64_t size = bpk_source_size(job->raw);
+	uint64_t most = ANY + (uint64_t)found->count * TIMES;
 	bool certain = found->counted && !found->estimated && !found->disordered &&
 		       !found->exchangeable && !found->is_least;
 
-	if (certain || found->shaped || found->uneven || found->numbered || found->count == 0 ||
+	if (certain || found->uneven || found->numbered || found->count == 0 ||
 	    found->chunk_size == 0 || size == 0 || size == BPK_UNKNOWN ||
-	    size / found->chunk_size > ANY + (uint64_t)found->count * TIMES)
+	    size / found->chunk_size > most)
 		return false;
+	if (found->shaped)
+		return found->gather != NULL && size == found->array_size && found->nchunks <= most;
 	return !found->counted || found->is_least || size == bpk_salvage_raw_size(job);
 }
 
@@ -260,10 +307,11 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
 	uint64_t *numbers, *hashes;
+	bool moved = false;
 	int rc;
 
-	if (found->counted && !found->shaped && !found->uneven &&
-	    pass_head(job, bpk_salvage_raw_size(job), err) != 0)
+	if ((found->counted || found->shaped) && !found->uneven &&
+	    pass_head(job, full_size(job), err) != 0)
 		return -1;
 	if (!may_tell(job))
 		return 0;
@@ -272,12 +320,16 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	rc = numbers == NULL || hashes == NULL ? -1 : list_pieces(job, &pieces, err);
 	if (rc == 0)
 		rc = hash_chunks(job, hashes, err);
-	job->by_raw = rc == 0 && match_chunks(found, &pieces, hashes, numbers);
+	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &moved);
 	if (job->by_raw)
 		take_numbers(found, &pieces, numbers);
 	free(pieces.all);
 	free(hashes);
 	free(numbers);
+	if (moved &&
+	    bpk_salvage_doubt(found, "the intact chunks lie in another order than in the raw data",
+			      err) != 0)
+		return -1;
 	if (job->by_raw && pieces.is_equal)
 		return bpk_salvage_doubt(
 			found,

@@ -71,9 +71,10 @@ static const char *consequence_of(const struct bpk_salvage_job *job, bool applie
 		return "; its parity file, if the tar has that, restores more once both are "
 		       "extracted, as do copies (--merge) or the raw data (--from); bpk repair "
 		       "--apply --fill zero -o OUT FILE writes the others";
-	if (job->lost > 0 && job->found.maybe_array)
+	if (job->lost > 0 &&
+	    (bpk_salvage_lacks_shape(&job->found) || (job->found.uneven && !job->found.counted)))
 		return "; copies (--merge) restore more, bpk repair --apply --fill zero -o OUT "
-		       "FILE writes the others, chunk by chunk";
+		       "FILE writes the others";
 	if (job->lost > 0 && job->found.guessable)
 		return "; copies (--merge), the raw data (--from), or --guess if one byte of a "
 		       "chunk is damaged restore more, bpk repair --apply --fill zero -o OUT FILE "

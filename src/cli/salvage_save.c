@@ -8,34 +8,11 @@
 
 /* ---- raw data ---- */
 
-/* Bring the raw bytes of a chunk into the parcel. */
-static int read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
-		    struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &job->found;
-	struct bpk_buf *raw = &job->parcel.raw;
-	size_t got = size;
-	int rc = bpk_buf_resize(raw, size, err);
-
-	if (rc == 0 && found->gather != NULL)
-		rc = found->gather(found->parts, job->raw, number, bpk_span(raw->data, raw->size),
-				   err);
-	else if (rc == 0)
-		rc = bpk_source_read_at(job->raw, bpk_salvage_start(job, number),
-					bpk_span(raw->data, raw->size), &got, err);
-	if (rc != 0)
-		return bpk_err_subject(err, "%s", job->from);
-	if (got == size)
-		return 0;
-	bpk_fail(err, BPK_FAILED, "has become shorter");
-	return bpk_err_subject(err, "%s", job->from);
-}
-
 /* Compare the raw data with the content of the intact chunk in the parcel. */
 static int compare_raw(struct bpk_salvage_job *job, const struct bpk_saved *saved, bool *same,
 		       struct bpk_err *err)
 {
-	if (read_raw(job, saved->number, saved->raw_size, err) != 0)
+	if (bpk_salvage_read_raw(job, saved->number, saved->raw_size, err) != 0)
 		return -1;
 	if (bpk_salvage_unpack(job, job->ctx, saved, err) != 0)
 		return bpk_input_subject(&job->in, err);
@@ -162,7 +139,7 @@ static int put_packed(struct bpk_salvage_job *job, uint64_t number, uint64_t siz
 	if (job->raw == NULL && job->format->extended_chunks)
 		return put_zeros(job, size, err);
 	if (check_size(job, size, err) != 0 ||
-	    (job->raw != NULL && read_raw(job, number, (uint32_t)size, err) != 0))
+	    (job->raw != NULL && bpk_salvage_read_raw(job, number, (uint32_t)size, err) != 0))
 		return -1;
 	if (bpk_buf_resize(&parcel->raw, (size_t)size, err) != 0 ||
 	    bpk_buf_resize(&parcel->packed, bpk_chunk_bound((size_t)size), err) != 0)

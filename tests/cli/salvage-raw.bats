@@ -141,6 +141,32 @@ rounds() {
     says 'the places of its chunks are not certain'
 }
 
+@test "raw data tell the numbers of chunks: an array without its end, a rotated file" {
+    need_python
+    data noise 200000 A
+    tr '\0-\377' '\1-\377\0' <A >B
+    bpk pack -q --dtype f8 --shape 100,250 --chunk-shape 30,100 -o a.b2nd A
+    truncate -s -100000 a.b2nd
+    ends 2 bpk repair --apply --from B -o new.b2nd a.b2nd
+    says 'the places of its chunks are not certain'
+    ends 2 bpk repair --apply --from A -o new.b2nd a.b2nd
+    says 'the raw data stand for lost chunks'
+    bpk cat new.b2nd | cmp - A
+    bpk info -v new.b2nd | grep -q '^  shape  *100 x 250'
+    # in another order than that of the file
+    head -c 10240 A >N
+    bpk pack -q -z 1K -t 1 -o a.blp N
+    { tail -c +5001 a.blp && head -c 5000 a.blp; } >r.blp
+    ends 2 bpk repair r.blp
+    says 'or the raw data \(--from\) restore more'
+    ends 2 bpk repair --apply --from N -o new.blp r.blp
+    says '; the intact chunks lie in another order than in the raw data$'
+    bpk cat new.blp | cmp - N
+    head -c 10240 B >N
+    ends 2 bpk repair --apply --from N -f -o new.blp r.blp
+    says 'the places of its chunks are not certain'
+}
+
 @test "lost chunks are packed as the first intact one is" {
     data field-f64 300000 A
     bpk pack -q -z 16K --codec zstd --filter shuffle -o a.blp A
