@@ -110,9 +110,13 @@ void bpk_verify_report_others(struct bpk_input *in, const struct bpk_damage *dam
 	report_tail(in);
 }
 
-static void record_damage(const struct bpk_damage *damage)
+/* Without damaged chunks an archive that is not intact could not be read through. */
+static void record_damage(const struct bpk_verify_found *found)
 {
 	bpk_record_list_begin("bad_chunks");
+	const struct bpk_damage *damage = &found->damage;
+	bool ends = found->intact || damage->count > 0;
+
 	for (size_t i = 0; i < damage->count; i++) {
 		const struct bpk_damaged *damaged = &damage->all[i];
 
@@ -125,7 +129,8 @@ static void record_damage(const struct bpk_damage *damage)
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();
-	bpk_record_bool("bad_chunks_complete", !damage->more && damage->stop.kind == BPK_OK);
+	bpk_record_bool("bad_chunks_complete",
+			ends && !damage->more && damage->stop.kind == BPK_OK);
 }
 
 void bpk_verify_end_record(const struct bpk_verify_remarks *remarks)
@@ -155,7 +160,7 @@ void bpk_verify_record(const struct bpk_transfer *transfer, const struct bpk_ver
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	bpk_seal_record(info);
 	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
-	record_damage(&found->damage);
+	record_damage(found);
 	bpk_verify_record_differing(&found->differing);
 	bpk_side_record(found->parity);
 	bpk_record_text("repairable", err->kind == BPK_REPAIRABLE ? found->repairable : NULL);

@@ -330,6 +330,27 @@ spoil() { # FILE OFFSET SIZE
     [ "$(json "$out" 'x["bad_chunks"], x["bad_chunks_complete"]')" = "([], True)" ]
 }
 
+@test "verify --json calls the list of damaged chunks complete only where the archive was read through" {
+    need_python
+    data noise 100000 a
+    bpk pack -q -z 16K -F b2frame a
+    bpk pack -q -z 16K -F b2sparse a
+    bpk pack -q --dtype '<u4' --shape 100,250 --chunk-shape 50,50 -o n.b2nd a
+    bpk pack -q -z 16K -F blp a
+    rm a.b2s/chunks.b2frame
+    head -c 3000 a.b2frame >lost.b2frame
+    for name in a.b2frame n.b2nd a.blp; do
+        head -c 60000 $name >cut-$name
+        { head -c 20000 $name; echo inserted; tail -c +20001 $name; } >more-$name
+    done
+    for name in lost.b2frame a.b2s cut-* more-* gone.blp; do
+        bpk verify --json $name >line 2>"$err" && die "$name is good"
+        # of such a list, the last chunk is in it
+        [ "$(json line 'x["bad_chunks_complete"]')" = False ] ||
+            [ "$(json line 'x["bad_chunks"][-1]["chunk"] + x["bad_chunks"][-1]["nchunks"]')" = 7 ] || die "$(cat line)"
+    done
+}
+
 @test "verify prints twenty lines for a file; --json lists all chunks" {
     need_python
     data noise 100000 a
