@@ -178,6 +178,7 @@ int bpk_report_status(void)
 
 void bpk_flush_results(void)
 {
+	static bool is_told;
 	struct bpk_err err = { 0 };
 	bool failed_before = ferror(stdout) != 0;
 	char line[BPK_ERR_TEXT];
@@ -187,6 +188,10 @@ void bpk_flush_results(void)
 		return;
 	bpk_fail_errno(&err, errno, "write");
 	clearerr(stdout);
-	bpk_report("standard output", &err);
+	if (is_told && err.kind != BPK_PIPE)
+		remember(exit_of(err.kind), "");
+	else
+		bpk_report("standard output", &err);
+	is_told = true;
 	bpk_report_recent(line); /* no record can tell of it */
 }

@@ -166,6 +166,7 @@ load lib
     refuses 1 '[Nn]o space' bpk unpack -f -o /dev/full a.blp
     refuses 1 '[Nn]o space' sh -c '"$BPK" info a.blp >/dev/full'
     refuses 1 '[Nn]o space' sh -c '"$BPK" info --json a.blp >/dev/full'
+    refuses 1 '[Nn]o space' sh -c '"$BPK" verify --json a.blp a.blp s.blp >/dev/full'
     refuses 1 '[Nn]o space' sh -c '"$BPK" --help >/dev/full'
     refuses 1 '[Nn]o space' sh -c '"$BPK" version >/dev/full'
     refuses 1 '[Nn]o space' sh -c '"$BPK" verify -v a.blp >/dev/full 2>/dev/full ||
