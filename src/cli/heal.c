@@ -32,8 +32,16 @@ static int put_in_place(void *arg, uint64_t offset, struct bpk_view bytes, struc
 	return bpk_edit_write_at(w->edit, offset, bytes, err);
 }
 
-/* All bad cells are saved before the first is restored: after a kill, bytes that differ elsewhere
- * were written by somebody. */
+/* Bytes behind the end that the parity file records. */
+static uint64_t size_behind(const struct bpk_side *side)
+{
+	uint64_t end = bpk_parity_size(side->parity);
+
+	return side->scan.size - bpk_min_u64(side->scan.size, end);
+}
+
+/* All bad cells, and bytes to be cut off, are saved before the first is restored: after a kill,
+ * bytes that differ elsewhere were written by somebody. */
 static int save_bad(const struct bpk_side *side, struct bpk_edit *edit, struct bpk_err *err)
 {
 	int rc = bpk_edit_need_journal(edit, err);
@@ -41,6 +49,9 @@ static int save_bad(const struct bpk_side *side, struct bpk_edit *edit, struct b
 
 	for (uint64_t at = 0; rc == 0 && bpk_heal_find_bad(side, &at, &size); at += size)
 		rc = bpk_edit_save(edit, at, size, err);
+	size = size_behind(side);
+	if (rc == 0 && size > 0)
+		rc = bpk_edit_save(edit, bpk_parity_size(side->parity), size, err);
 	return rc;
 }
 
@@ -66,8 +77,10 @@ static int heal_edit(struct bpk_side *side, const char *path, struct file_work *
 
 	if (bpk_side_compare_source(side, source, err) != 0)
 		return -1;
-	if (side->scan.lost > 0 || !bpk_side_is_as_then(side, path))
+	if (side->scan.lost > 0 ||
+	    (!bpk_side_is_as_then(side, path) && !bpk_side_has_grown(side, path)))
 		return bpk_fail_changed(err);
+	w->healed->cut = size_behind(side);
 	if (save_bad(side, w->edit, err) != 0 ||
 	    bpk_parity_heal(side->parity, source, &side->scan, put_in_place, w, err) != 0)
 		return -1;
@@ -94,7 +107,12 @@ static int heal_file(struct bpk_side *side, const char *path, struct bpk_healed 
 static void tell(const struct bpk_shared *shared, const char *path, const char *side,
 		 const struct bpk_healed *healed)
 {
-	if (!shared->quiet)
+	if (shared->quiet)
+		return;
+	if (healed->cut > 0)
+		bpk_note(path, "%" PRIu64 " bytes behind the end of then were cut off, by %s",
+			 healed->cut, side);
+	if (healed->cells > 0 || healed->cut == 0)
 		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " %s were restored by %s",
 			 healed->bytes, healed->cells, bpk_plural(healed->cells, "cell", "cells"),
 			 side);
@@ -243,6 +261,7 @@ static int write_output(const struct bpk_shared *shared, const struct bpk_side *
 
 	if (rc != 0)
 		return bpk_err_subject(err, "%s", path);
+	healed->cut = size_behind(side);
 	like = *bpk_source_stat(source);
 	/* the content is that of the parity file's time, and so is the time */
 	like.st_mtim = bpk_parity_time(side->parity);
@@ -323,7 +342,7 @@ void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path)
 static void tell_state(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const char *path, bool is_alone, bool is_earlier)
 {
-	if (shared->quiet || bpk_side_is_as_then(side, path))
+	if (shared->quiet || bpk_side_is_as_then(side, path) || bpk_side_has_grown(side, path))
 		return;
 	if (is_earlier)
 		bpk_note(shared->output, "has the state of the parity; that of %s is older", path);

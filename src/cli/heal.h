@@ -45,9 +45,9 @@ int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, s
  * another state then, whatever the times say. */
 bool bpk_heal_is_proven(const struct bpk_shared *shared, const struct bpk_input *in);
 
-/* The restored cells, and their bytes. */
+/* The restored cells, and their bytes; and those that were cut off behind the end. */
 struct bpk_healed {
-	uint64_t cells, bytes;
+	uint64_t cells, bytes, cut;
 };
 
 /* Restore the damaged archive at path in place, by a journal. The caller verifies it, and then

@@ -65,11 +65,11 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		bpk_heal_is_moving(in) || (in->place.is_directory && !bpk_side_has_damage(side));
 	if (verdict->gone)
 		await_end(in);
-	if (!bpk_side_has_damage(side))
+	if (!bpk_side_has_damage(side) && !bpk_side_has_grown(side, path))
 		return -1; /* or the damage is older than the parity */
 	if (side->scan.lost > 0 && !bpk_heal_is_strange(side, path))
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
-	verdict->heals = bpk_side_is_as_then(side, path);
+	verdict->heals = bpk_side_is_as_then(side, path) || bpk_side_has_grown(side, path);
 	bpk_shell_word(path, word);
 	verdict->other = side->scan.lost == 0;
 	if (bpk_heal_is_strange(side, path))
@@ -349,14 +349,14 @@ static bool is_moving(const struct bpk_input *in, const struct bpk_side *side)
 
 /* The next healing undoes that of a file that was interrupted, and begins again, unless another
  * program has written to the file since: bytes that differ and were not saved are its own. */
-static bool is_file_healing(struct bpk_side *side, struct bpk_source *source)
+static bool is_file_healing(struct bpk_side *side, const char *path, struct bpk_source *source)
 {
 	const struct timespec then = bpk_parity_time(side->parity);
 	uint64_t size;
 
 	if (!bpk_source_pending_keeps(source, &then) ||
 	    bpk_side_compare_source(side, source, NULL) != 0 || side->scan.lost > 0 ||
-	    !bpk_side_has_damage(side))
+	    (!bpk_side_has_damage(side) && !bpk_side_has_grown(side, path)))
 		return false;
 	if (bpk_side_is_current(side, bpk_source_stat(source)))
 		return true;
@@ -379,8 +379,9 @@ static int judge_pending(const struct bpk_input *in, int rc, struct bpk_heal_ver
 
 	if (bpk_side_open(&side, path, &there, NULL) == 0 && there &&
 	    bpk_heal_check_owner(&side, path, NULL) == 0)
-		is_healing = in->place.is_directory ? rc == 0 && bpk_heal_tree_is_whole(&side, path)
-						    : is_file_healing(&side, in->place.source);
+		is_healing = in->place.is_directory
+				     ? rc == 0 && bpk_heal_tree_is_whole(&side, path)
+				     : is_file_healing(&side, path, in->place.source);
 	bpk_side_clear(&side);
 	/* another process may complete it while this one reads */
 	verdict->gone = rc != 0 && in->place.is_directory && has_ended(in);

@@ -433,6 +433,17 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 
+bool bpk_side_has_grown(const struct bpk_side *side, const char *path)
+{
+	const struct timespec then = bpk_parity_time(side->parity);
+	struct stat now;
+
+	return bpk_parity_files(side->parity) == NULL && stat(path, &now) == 0 &&
+	       (uint64_t)now.st_size > bpk_parity_size(side->parity) && then.tv_nsec != 0 &&
+	       now.st_mtim.tv_sec == then.tv_sec && now.st_mtim.tv_nsec == then.tv_nsec &&
+	       bpk_parity_time_passed(then, bpk_parity_stat(side->parity)->st_ctim);
+}
+
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];

@@ -112,6 +112,11 @@ bool bpk_side_is_damaged(const struct bpk_side *side);
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
+/* True if the file at path has bytes behind the end that its parity file records, and nobody wrote
+ * them since that was made: an append has given the file a later time, unless the clock stood still
+ * meanwhile, as it may where times are whole seconds, or the parity file has no later one. */
+bool bpk_side_has_grown(const struct bpk_side *side, const char *path);
+
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 

@@ -423,7 +423,7 @@ static int judge_by_parity(const struct bpk_verify_args *args, struct bpk_transf
 		*err = (struct bpk_err){ 0 };
 		rc = verify_again(args, transfer, found, remarks, err);
 		before = rc == 0 ? BPK_OK : err->kind;
-		if (rc == 0 && healed.cells > 0)
+		if (rc == 0 && healed.cells + healed.cut > 0)
 			bpk_heal_tell(shared, transfer->in->path, &healed);
 		/* the parity file may be damaged, too, and have restored all nonetheless */
 		rc = bpk_heal_judge(shared, transfer->in, rc, &verdict, err);

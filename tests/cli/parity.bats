@@ -191,6 +191,51 @@ protected() {
     done
 }
 
+@test "bytes behind the end that nobody wrote are damage that parity restores; later ones are not cut off" {
+    need_python
+    data noise 40000 raw
+    for name in a.blp a.b2frame a.b2nd; do
+        for options in '' --seal; do
+            [ $name = a.b2nd ] && set -- --dtype '<u4' --shape 100,100 || set --
+            # shellcheck disable=SC2086
+            bpk pack -q -f -z 8K $options "$@" -o $name raw
+            touch -d '1 hour ago' $name
+            bpk parity $name 20%
+            cp -p $name good
+            printf JUNK >>$name
+            cp $name later # without the time
+            touch -r good $name
+            refuses 3 'parity restores all of it: bpk verify --heal' bpk verify $name
+            bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
+            [ "$(json line 'x["repairable"]')" = healable ] || die "$(cat line)"
+            ends 0 bpk repair --apply -f -o out $name
+            says "^bpk: out: 4 bytes behind the end of then were cut off, by $name.bpp$"
+            same out good
+            ends 0 bpk verify --heal $name
+            says "^bpk: $name: 4 bytes behind the end of then were cut off, by $name.bpp$"
+            same $name good
+            [ ! $name -nt good ] && [ ! $name -ot good ]
+            # with damage
+            printf JUNK >>$name
+            rot $name 20000 100
+            touch -r good $name
+            ends 0 bpk verify --heal $name
+            same $name good
+            # written later, or in the same second where times are whole seconds
+            cp later $name
+            ends 2 bpk verify --heal $name
+            same $name later
+            cp good $name
+            touch -d '2026-11-01 12:00' $name
+            bpk parity $name 20%
+            cp later $name
+            touch -d '2026-11-01 12:00' $name
+            ends 2 bpk verify --heal $name
+            same $name later
+        done
+    done
+}
+
 @test "a time cut to whole seconds is that of the parity, and verify -v tells of another one" {
     protected a.blp 100000
     touch -d "@$(stat -c %Y a.blp)" a.blp
@@ -413,12 +458,13 @@ protected() {
     [ -e b.blp ] && [ -e b.blp.bpp ]
 }
 
-# A damaged a.blp with parity, its copies "damaged" and "good", and the list "calls" of its healing.
-wounded() {
+# A damaged a.blp with parity, its copies "damaged" and "good", and the list "calls" of its healing. Its
+# end is cut, or with "longer" bytes follow it.
+wounded() { # [longer]
     protected a.blp 60000 20
     rot a.blp 20000 2000
     rot a.blp 40000 10
-    truncate -s -1000 a.blp
+    if [ -n "${1:-}" ]; then head -c 1500 raw >>a.blp; else truncate -s -1000 a.blp; fi
     touch -r good a.blp
     cp -p a.blp damaged
     "$nth" -o calls "$BPK" verify --heal -q a.blp
@@ -434,19 +480,21 @@ heal_until() {
 
 @test "verify --heal is killed at any call, and the next one heals" {
     need_nth
-    wounded
-    count=$(wc -l <calls)
-    for action in after half; do
-        for ((n = 1; n <= count; n += $([ $action = after ] && echo 1 || echo 3))); do
-            heal_until $action $n
-            # and so is every other of the next ones
-            [ $((n % 2)) = 0 ] || quietly "$nth" -n $((n * 7 % count + 1)) -a after "$BPK" verify --heal -q a.blp || :
-            "$BPK" verify a.blp 2>"$err" || [ $? -eq 3 ] || die "$(cat "$err")"
-            [ ! -s "$err" ] || says 'bpk verify --heal a.blp'
-            ends 0 bpk verify --heal a.blp
-            same a.blp good
-            [ ! a.blp -nt good ] && [ ! a.blp -ot good ] || die "another time after $action $n"
-            [ ! -e .a.blp.bpkj ]
+    for end in '' longer; do
+        wounded $end
+        count=$(wc -l <calls)
+        for action in after half; do
+            for ((n = 1; n <= count; n += $([ $action = after ] && echo 1 || echo 3))); do
+                heal_until $action $n
+                # and so is every other of the next ones
+                [ $((n % 2)) = 0 ] || quietly "$nth" -n $((n * 7 % count + 1)) -a after "$BPK" verify --heal -q a.blp || :
+                "$BPK" verify a.blp 2>"$err" || [ $? -eq 3 ] || die "$(cat "$err")"
+                [ ! -s "$err" ] || says 'bpk verify --heal a.blp'
+                ends 0 bpk verify --heal a.blp
+                same a.blp good
+                [ ! a.blp -nt good ] && [ ! a.blp -ot good ] || die "another time after $action $n"
+                [ ! -e .a.blp.bpkj ]
+            done
         done
     done
 }
