@@ -55,7 +55,7 @@ static int prove(const struct bpk_cat_args *args, const struct bpk_input *in, ui
 {
 	if (!args->prove)
 		return 0;
-	if (bpk_seal_expect(&in->info->seal, args->root, err) != 0)
+	if (bpk_seal_expect(&in->info->seal, bpk_seal_find_root(args->root), err) != 0)
 		return bpk_input_subject(in, err);
 	if (!bpk_input_can_locate(in))
 		bpk_fail(err, BPK_FAILED, "is a pipe, in which no seal can be tested");

@@ -12,14 +12,14 @@ const char *bpk_seal_print(const struct bpk_seal_info *seal, char text[BPK_DIGES
 void bpk_seal_record(const struct bpk_info *info);
 
 /* The 64 hexadecimal digits of a root in text, which is these alone, or a line of verify
- * --print-root, "PATH: ROOT generation N"; NULL: it is neither. */
+ * --print-root, "PATH: ROOT generation N"; NULL: it is neither, or NULL. */
 const char *bpk_seal_find_root(const char *text);
 
 /* Fail with BPK_USAGE if root, a user's, is not NULL and is no such text of one line. */
 int bpk_seal_check_root(const char *root, struct bpk_err *err);
 
-/* Fail with BPK_CORRUPT, without the path, if there is no seal, or root, which is NULL or such a
- * text, is not that of the seal. */
+/* Fail with BPK_CORRUPT, without the path, if there is no seal, or root, which bpk_seal_find_root
+ * returned, or NULL, is not that of the seal. */
 int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct bpk_err *err);
 
 /* Fail with BPK_FAILED, without the path, if the chunks of a sealed archive have a checksum for

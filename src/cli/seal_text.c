@@ -2,6 +2,7 @@
 #include "cli/seal.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <strings.h>
 
 #include "cli/record.h"
@@ -26,8 +27,10 @@ void bpk_seal_record(const struct bpk_info *info)
 const char *bpk_seal_find_root(const char *text)
 {
 	static const char word[] = " generation ", digits[] = "0123456789abcdefABCDEF";
-	size_t size = strlen(text), room = sizeof word - 1;
+	size_t size = text != NULL ? strlen(text) : 0, room = sizeof word - 1;
 
+	if (size == 0)
+		return NULL;
 	if (size == DIGITS && strspn(text, digits) == DIGITS)
 		return text;
 	while (size > 0 && isdigit((unsigned char)text[size - 1]))
@@ -58,10 +61,14 @@ int bpk_seal_expect(const struct bpk_seal_info *seal, const char *root, struct b
 				"has no seal; bpk convert --seal FILE NEW makes an archive with "
 				"one");
 	bpk_seal_print(seal, found);
-	if (root == NULL || strncasecmp(bpk_seal_find_root(root), found, DIGITS) == 0)
+	if (root == NULL || strncasecmp(root, found, DIGITS) == 0)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %.*s", found, DIGITS,
-			bpk_seal_find_root(root));
+	if (root[DIGITS] == '\0')
+		return bpk_fail(err, BPK_CORRUPT, "the seal's root is %s, expected %s", found,
+				root);
+	return bpk_fail(err, BPK_CORRUPT,
+			"the seal's root is %s of generation %" PRIu64 ", expected %.*s of%s",
+			found, seal->generation, DIGITS, root, root + DIGITS);
 }
 
 int bpk_seal_check_strong(const struct bpk_info *info, struct bpk_err *err)

@@ -100,7 +100,7 @@ void bpk_verify_take_turns(const struct bpk_verify_args *args,
 /* A line of --print-root. */
 struct bpk_verify_anchor {
 	char *path;
-	const char *root; /* 64 hexadecimal digits */
+	const char *root; /* 64 hexadecimal digits, and " generation N" */
 	uint64_t line;    /* from 1 */
 };
 

@@ -6,8 +6,6 @@
 #include "cli/seal.h"
 #include "cli/verify.h"
 
-enum { HEX = 2 * BPK_MERKLE_SIZE };
-
 /* Take a line apart. */
 static bool parse(char *line, struct bpk_verify_anchor *anchor)
 {
@@ -18,7 +16,6 @@ static bool parse(char *line, struct bpk_verify_anchor *anchor)
 	anchor->root = root;
 	anchor->path = line;
 	line[root - line - 2] = '\0';
-	line[root - line + HEX] = '\0';
 	return true;
 }
 

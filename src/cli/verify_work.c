@@ -66,7 +66,7 @@ static int compare_seal(const struct bpk_verify_args *args, const struct bpk_inp
 {
 	const struct bpk_seal_info *seal = &in->info->seal;
 	const char *root = args->anchors != NULL ? bpk_verify_anchors_root(args->anchors, in->path)
-						 : args->root;
+						 : bpk_seal_find_root(args->root);
 
 	if (!expects_seal(args))
 		return 0;
