@@ -40,7 +40,14 @@ void bpk_sum_check_list(const struct bpk_sum_args *args, const char *path);
  * by room for a NUL. False: it is malformed. entry->name lies in the line, which is changed. */
 bool bpk_sum_parse(char *line, size_t size, struct bpk_sum_entry *entry);
 
+/* Undo the escapes of a name in place. False for one that no program writes. */
+bool bpk_sum_unescape(char *name);
+
 /* ---- sum_show.c ---- */
+
+/* Begin the line of a name, with a backslash if it has escapes; and print it, with these. */
+void bpk_sum_begin_line(const char *name);
+void bpk_sum_print_name(const char *name);
 
 /* Print "HEX  NAME", or the tagged line of a tree. */
 void bpk_sum_show(const struct bpk_sum_entry *entry, const uint8_t digest[BPK_DIGEST_SIZE]);

@@ -29,8 +29,7 @@ static bool parse_hex(const char *text, uint8_t digest[BPK_DIGEST_SIZE])
 	return true;
 }
 
-/* Undo the escapes of a name in place. False for one that no program writes. */
-static bool unescape(char *name)
+bool bpk_sum_unescape(char *name)
 {
 	char *to = name;
 
@@ -99,7 +98,8 @@ bool bpk_sum_parse(char *line, size_t size, struct bpk_sum_entry *entry)
 		good = parse_tagged(line + sizeof plain_tag - 1, entry);
 	else
 		good = parse_plain(line, entry);
-	return good && *entry->name != '\0' && (!is_escaped || unescape((char *)entry->name));
+	return good && *entry->name != '\0' &&
+	       (!is_escaped || bpk_sum_unescape((char *)entry->name));
 }
 
 /* ---- A list ---- */

@@ -8,7 +8,13 @@
 /* The characters that a line of sha256sum escapes, and their letters. */
 static const char escaped[] = "\\\n\r", letters[] = "\\nr";
 
-static void print_escaped_name(const char *name)
+void bpk_sum_begin_line(const char *name)
+{
+	if (strpbrk(name, escaped) != NULL)
+		putchar('\\');
+}
+
+void bpk_sum_print_name(const char *name)
 {
 	for (; *name != '\0'; name++) {
 		const char *found = strchr(escaped, *name);
@@ -27,17 +33,16 @@ static void print_hex(const uint8_t digest[BPK_DIGEST_SIZE])
 
 void bpk_sum_show(const struct bpk_sum_entry *entry, const uint8_t digest[BPK_DIGEST_SIZE])
 {
-	if (strpbrk(entry->name, escaped) != NULL)
-		putchar('\\');
+	bpk_sum_begin_line(entry->name);
 	if (entry->tree) {
 		fputs("SHA256-TREE (", stdout);
-		print_escaped_name(entry->name);
+		bpk_sum_print_name(entry->name);
 		fputs(") = ", stdout);
 		print_hex(digest);
 	} else {
 		print_hex(digest);
 		fputs("  ", stdout);
-		print_escaped_name(entry->name);
+		bpk_sum_print_name(entry->name);
 	}
 	putchar('\n');
 	bpk_flush_results();

@@ -114,9 +114,8 @@ static const struct bpk_opt opt_print_root = {
 	.name = "print-root",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_verify_args, print_root),
 	.help = "print the root of the seal of each archive that is whole",
-	.more = "A line has the path, the root, and the generation, which counts the changes from "
-		"1 "
-		"on. An archive without a seal fails.",
+	.more = "A line has the path, with the escapes of bpk sum, the root, and the generation, "
+		"which counts the changes from 1 on. An archive without a seal fails.",
 };
 
 static const struct bpk_opt opt_root = {

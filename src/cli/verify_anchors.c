@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/seal.h"
+#include "cli/sum.h"
 #include "cli/verify.h"
 
 /* Take a line apart. */
@@ -14,9 +15,9 @@ static bool parse(char *line, struct bpk_verify_anchor *anchor)
 	if (root == NULL || root == line)
 		return false;
 	anchor->root = root;
-	anchor->path = line;
+	anchor->path = line + (*line == '\\');
 	line[root - line - 2] = '\0';
-	return true;
+	return *line != '\\' || bpk_sum_unescape(anchor->path);
 }
 
 static int add(struct bpk_verify_anchors *anchors, const struct bpk_verify_anchor *anchor,

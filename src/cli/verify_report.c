@@ -12,6 +12,7 @@
 #include "cli/salvage_job.h"
 #include "cli/seal.h"
 #include "cli/share.h"
+#include "cli/sum.h"
 
 void bpk_verify_say(const struct bpk_input *in, const char *line)
 {
@@ -113,10 +114,10 @@ void bpk_verify_report_others(struct bpk_input *in, const struct bpk_damage *dam
 /* Without damaged chunks an archive that is not intact could not be read through. */
 static void record_damage(const struct bpk_verify_found *found)
 {
-	bpk_record_list_begin("bad_chunks");
 	const struct bpk_damage *damage = &found->damage;
 	bool ends = found->intact || damage->count > 0;
 
+	bpk_record_list_begin("bad_chunks");
 	for (size_t i = 0; i < damage->count; i++) {
 		const struct bpk_damaged *damaged = &damage->all[i];
 
@@ -169,14 +170,17 @@ void bpk_verify_record(const struct bpk_transfer *transfer, const struct bpk_ver
 
 void bpk_verify_say_root(const struct bpk_input *in)
 {
-	char root[BPK_DIGEST_TEXT], line[BPK_DIGEST_TEXT + 48];
+	const char *name = bpk_input_name(in->path);
+	char root[BPK_DIGEST_TEXT];
 
-	snprintf(line, sizeof line, "%s generation %" PRIu64, bpk_seal_print(&in->info->seal, root),
-		 in->info->seal.generation);
+	bpk_sum_begin_line(name);
 	/* --roots takes a line that begins so for a comment */
-	if (*bpk_input_name(in->path) == '#')
+	if (*name == '#')
 		fputs("./", stdout);
-	bpk_verify_say(in, line);
+	bpk_sum_print_name(name);
+	printf(": %s generation %" PRIu64 "\n", bpk_seal_print(&in->info->seal, root),
+	       in->info->seal.generation);
+	bpk_flush_results();
 }
 
 /* Of a file that does not begin as an archive, some of one may be left. */

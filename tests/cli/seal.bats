@@ -330,6 +330,15 @@ write_part() {
     quietly bpk verify --roots list
     ends 0 bpk verify -v --roots list
     [ "$(grep -c ': ok' "$out")" = 5 ]
+    # a name as bpk sum writes it
+    for name in $'a\nb' $'\\a\rb\\n' $'a\tb\xff'; do
+        cp s.blp "$name"
+        bpk verify --print-root "$name" >list
+        [ "$(wc -l <list)" = 1 ]
+        quietly bpk verify --roots list
+        bpk append "$name" m
+        ends 2 bpk verify --roots list
+    done
     # a name that a line cannot begin with
     cp s.blp '#s.blp'
     bpk verify --print-root '#s.blp' >list
