@@ -110,7 +110,7 @@ static void tell(const struct bpk_shared *shared, const char *path, const char *
 	if (shared->quiet)
 		return;
 	if (healed->cut > 0)
-		bpk_note(path, "%" PRIu64 " bytes behind the end of then were cut off, by %s",
+		bpk_note(path, "%" PRIu64 " bytes behind the end that %s records were cut off",
 			 healed->cut, side);
 	if (healed->cells > 0 || healed->cut == 0)
 		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " %s were restored by %s",

@@ -115,10 +115,9 @@ static const struct bpk_opt opt_from = {
 	BPK_OPT_VALUE(OPT_FILE, struct repair_args, from),
 	.metavar = "RAW",
 	.help = "with --apply or --merge: pack lost chunks again from the raw data in file RAW",
-	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree. What "
-		"a "
-		"parity file can restore is not packed: the status is 3. Of an .npy file the data "
-		"behind its head are taken.",
+	.more = "The intact chunks are compared with RAW, and the status is 0 if they agree. "
+		"Chunks that a parity file can restore are not packed: the status is 3. Of an .npy "
+		"file the data behind its head are taken.",
 };
 
 static const struct bpk_opt *const rows[] = {

@@ -798,7 +798,6 @@ tells_states() { # old new line
     done
 }
 
-# The one has lost the end of its last chunk. In the other bytes are missing, and the size of its metadata is damaged.
 @test "a chunk between known ones comes back, though bytes are missing in the file that has these" {
     need_python
     data field-f64 200000 A
@@ -814,6 +813,7 @@ tells_states() { # old new line
     done
 }
 
+# The one has lost the end of its last chunk. In the other bytes are missing, and the size of its metadata is damaged.
 @test "a copy that has lost its metadata gives chunks by their certain numbers" {
     data field-f64 60000 A
     bpk pack -q -z 4K -t 8 --identity -o 0.blp A

@@ -209,10 +209,10 @@ protected() {
             bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
             [ "$(json line 'x["repairable"]')" = healable ] || die "$(cat line)"
             ends 0 bpk repair --apply -f -o out $name
-            says "^bpk: out: 4 bytes behind the end of then were cut off, by $name.bpp$"
+            says "^bpk: out: 4 bytes behind the end that $name.bpp records were cut off$"
             same out good
             ends 0 bpk verify --heal $name
-            says "^bpk: $name: 4 bytes behind the end of then were cut off, by $name.bpp$"
+            says "^bpk: $name: 4 bytes behind the end that $name.bpp records were cut off$"
             same $name good
             [ ! $name -nt good ] && [ ! $name -ot good ]
             # with damage
