@@ -128,8 +128,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_lose_copied(m, err) != 0 ||
 	    bpk_merge_compare(m, err) != 0 || bpk_merge_compare_order(m, err) != 0 ||
 	    bpk_merge_find_states(m, err) != 0 || bpk_merge_keep_intact(m, err) != 0 ||
-	    bpk_merge_judge(m, err) != 0 || bpk_merge_find_middle(m, err) != 0 ||
-	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
+	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
+	    bpk_merge_choose(m, err) != 0)
 		return -1;
 	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0)
 		return -1;
@@ -182,7 +182,6 @@ void bpk_merge_close(struct bpk_merge *m)
 	for (size_t c = 0; c < m->ncopies; c++) {
 		bpk_salvage_clear(&m->found[c]);
 		bpk_salvage_clear(&m->spare[c]);
-		bpk_salvage_clear(&m->middle[c]);
 		free(m->prints[c].all);
 	}
 	for (size_t i = 0; i < m->nfiles; i++)

@@ -93,8 +93,6 @@ struct bpk_merge {
 	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
 	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
 	struct bpk_salvage spare[BPK_MERGE_MOST];      /* and in those that another one replaced */
-	/* Of copies without certain numbers: those that the chunks around them number. */
-	struct bpk_salvage middle[BPK_MERGE_MOST];
 	struct bpk_merge_prints prints[BPK_MERGE_MOST];
 	struct bpk_merge_file *files; /* by name */
 	size_t nfiles, files_room;
@@ -275,9 +273,6 @@ int bpk_merge_place_loose(const struct bpk_merge *m, size_t copy, struct bpk_mer
 			  bpk_merge_place_fn *place, void *arg, struct bpk_err *err);
 
 /* ---- Chunks by number: merge_pool.c ---- */
-
-/* Fill middle. */
-int bpk_merge_find_middle(struct bpk_merge *m, struct bpk_err *err);
 
 /* The copy that has the most intact chunks with those of all others; BPK_MERGE_UNION: none has
  * certain numbers. *count: these. */

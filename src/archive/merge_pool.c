@@ -6,8 +6,7 @@
  *     copy 1    0 | 1 | # | 3 |      #: lost
  *     pool      0 | 1 | 2 | 3 |
  *
- * A chunk whose number is not certain is that of the digest which another copy records, or lies
- * between chunks that another copy has, where as many are lost.
+ * A chunk whose number is not certain is that of the digest which another copy records.
  */
 #include "archive/merge_inner.h"
 
@@ -81,92 +80,6 @@ static int add_copy(const struct bpk_merge *m, size_t copy, const struct bpk_sal
 static const struct bpk_salvage *found_in(const struct bpk_merge *m, size_t copy)
 {
 	return m->dropped[copy] ? &m->spare[copy] : &m->found[copy];
-}
-
-/* ---- Chunks between known ones ---- */
-
-/* The number that other copies tell of a chunk which they and this copy have once; or unknown. */
-static int find_number(struct bpk_merge *m, size_t copy, const struct bpk_saved *saved,
-		       uint64_t *number, struct bpk_err *err)
-{
-	struct bpk_merge_run run = bpk_merge_run_of(&m->found[copy], saved, copy);
-	const struct bpk_merge_print *print, *twin = NULL;
-
-	*number = BPK_UNKNOWN;
-	if (!is_given(saved) || saved->special != BPK_SPECIAL_NONE)
-		return 0;
-	if (bpk_merge_hash_run(m, &m->files[0], &run, err) != 0)
-		return -1;
-	print = bpk_merge_find_print(&m->prints[copy], run.hash);
-	for (size_t c = 0; print != NULL && twin == NULL && c < m->ncopies; c++)
-		if (has_numbers(&m->found[c]))
-			twin = bpk_merge_find_twin(&m->prints[c], print);
-	if (twin != NULL)
-		*number = twin->number;
-	return 0;
-}
-
-/* True if no bytes are between the chunk and the next one. */
-static bool is_joined(const struct bpk_salvage *found, size_t i)
-{
-	const struct bpk_saved *saved = &found->all[i];
-
-	return is_given(saved) && is_given(saved + 1) &&
-	       saved->offset + saved->packed_size + found->seal_size == saved[1].offset;
-}
-
-/* List the chunks of a copy that lie, without gaps, between two whose numbers are known, as many as
- * these count. */
-static int list_middle(struct bpk_merge *m, size_t copy, struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &m->found[copy];
-	uint64_t number, before = BPK_UNKNOWN; /* of chunk k */
-	size_t k = 0;
-
-	for (size_t i = 0; i < found->count; i++) {
-		if (i > 0 && !is_joined(found, i - 1))
-			before = BPK_UNKNOWN;
-		if (find_number(m, copy, &found->all[i], &number, err) != 0)
-			return -1;
-		if (number == BPK_UNKNOWN)
-			continue;
-		for (size_t n = 1; before != BPK_UNKNOWN && number - before == i - k && n < i - k;
-		     n++) {
-			struct bpk_saved saved = found->all[k + n];
-
-			saved.number = before + n;
-			if (bpk_salvage_add(&m->middle[copy], &saved, err) != 0)
-				return -1;
-		}
-		before = number;
-		k = i;
-	}
-	return 0;
-}
-
-int bpk_merge_find_middle(struct bpk_merge *m, struct bpk_err *err)
-{
-	/* elsewhere the order in the file is not that of the numbers */
-	if (m->names != NULL || m->format->repack != NULL)
-		return 0;
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (!m->dropped[c] && !has_numbers(&m->found[c]) && list_middle(m, c, err) != 0)
-			return -1;
-	return 0;
-}
-
-/* True if those of a copy are of the state and size of found, and as proven. */
-static bool may_give_middle(const struct bpk_merge *m, size_t copy, const struct bpk_salvage *found)
-{
-	const struct bpk_salvage *from = found_in(m, copy), *list = &m->middle[copy];
-	bool fits = list->count > 0 && !found->uneven && !found->shaped &&
-		    (from->proven || !found->proven) &&
-		    (from->state == 0 || found->state == 0 || from->state == found->state);
-
-	for (size_t i = 0; fits && i < list->count; i++)
-		fits = list->all[i].number < found->nchunks &&
-		       list->all[i].raw_size == found->chunk_size;
-	return fits;
 }
 
 /* ---- Chunks by digests ---- */
@@ -320,9 +233,6 @@ int bpk_merge_complete(const struct bpk_merge *m, struct bpk_salvage *found, str
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (may_give(found_in(m, c), found) &&
 		    add_copy(m, c, found_in(m, c), found, err) != 0)
-			return -1;
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (may_give_middle(m, c, found) && add_copy(m, c, &m->middle[c], found, err) != 0)
 			return -1;
 	if (add_all_proven(m, found, err) != 0)
 		return -1;

@@ -798,21 +798,6 @@ tells_states() { # old new line
     done
 }
 
-@test "a chunk between known ones comes back, though bytes are missing in the file that has these" {
-    need_python
-    data field-f64 200000 A
-    bpk pack -q -z 16K -o x.blp A
-    # one copy begins with chunk 1, and has no header; 200 bytes of chunk 5 are missing in the other one
-    tail -c +$(($(offset_of x.blp 1) - 9)) x.blp >a.blp
-    at=$(($(offset_of x.blp 5) + 60))
-    { head -c $at x.blp && tail -c +$((at + 201)) x.blp; } >b.blp
-    for copies in "a.blp b.blp" "b.blp a.blp"; do
-        # shellcheck disable=SC2086 # words
-        ends 0 bpk repair --merge -f -o new.blp $copies
-        bpk cat new.blp | same - A
-    done
-}
-
 # The one has lost the end of its last chunk. In the other bytes are missing, and the size of its metadata is damaged.
 @test "a copy that has lost its metadata gives chunks by their certain numbers" {
     data field-f64 60000 A
