@@ -241,12 +241,26 @@ static bool match_chunks(const struct bpk_salvage *found, struct pieces *pieces,
 	return true;
 }
 
-/* The same. *moved: the chunks are in the raw data, but in another order than in their file. */
+/* True if an intact chunk has another number in the raw data than in its place in the archive, which
+ * nothing has contradicted. */
+static bool has_moved(const struct bpk_salvage *found, const uint64_t *numbers)
+{
+	if (!found->counted || found->estimated || found->disordered)
+		return false;
+	for (size_t i = 0; i < found->count; i++)
+		if (found->all[i].intact && found->all[i].number != numbers[i])
+			return true;
+	return false;
+}
+
+/* The same. *moved: the chunks are in the raw data, but in another order than in the archive. */
 static bool match_anywhere(const struct bpk_salvage *found, struct pieces *pieces,
 			   const uint64_t *hashes, uint64_t *numbers, bool *moved)
 {
-	if (match_chunks(found, pieces, hashes, numbers))
+	if (match_chunks(found, pieces, hashes, numbers)) {
+		*moved = has_moved(found, numbers);
 		return true;
+	}
 	if (!pieces->in_order)
 		return false;
 	pieces->in_order = pieces->is_equal = false;
@@ -323,6 +337,7 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &moved);
 	if (job->by_raw)
 		take_numbers(found, &pieces, numbers);
+	found->estimated = found->estimated || moved;
 	free(pieces.all);
 	free(hashes);
 	free(numbers);
