@@ -491,6 +491,19 @@ static const uint8_t *digest_of(const void *parts, uint64_t number)
 	return bpk_frame_left_digest(parts, number);
 }
 
+/* True if the frame is not much larger than its chunks, index, digests, and the metadata that most
+ * have: the size in the header is damaged otherwise, or proves nothing. */
+static bool has_usual_size(const struct bpk_frame_left *left)
+{
+	enum { METADATA = 1 << 20 };
+	const struct bpk_frame_header *header = &left->header;
+	uint64_t n = header->chunk_size > 0 ? bpk_min_u64(bpk_frame_count(header), UINT32_MAX) : 0;
+	uint64_t payload = left->sparse ? 0 : header->packed_size;
+
+	return n == 0 || header->frame_size - payload <=
+				 METADATA + n * (BPK_FRAME_ENTRY + (uint64_t)BPK_DIGEST_MAX);
+}
+
 int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage,
 			struct bpk_err *err)
 {
@@ -498,7 +511,8 @@ int bpk_frame_left_give(struct bpk_frame_left *left, struct bpk_salvage *salvage
 	struct bpk_info *info = &left->info;
 	bool is_empty;
 
-	if (left->has_header && !left->bad_header && bpk_frame_left_fits(left))
+	if (left->has_header && !left->bad_header && bpk_frame_left_fits(left) &&
+	    has_usual_size(left))
 		salvage->file_size = left->header.frame_size;
 	if (left->is_cut)
 		salvage->file_size = left->seen.frame;
