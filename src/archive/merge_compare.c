@@ -26,7 +26,8 @@ static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct b
 {
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
-	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted)
+	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted || x->estimated ||
+	    y->estimated)
 		return 0;
 	if (x->nchunks < y->nchunks ? !x->is_least : x->nchunks > y->nchunks && !y->is_least)
 		return bpk_merge_fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
