@@ -36,6 +36,7 @@ struct bpk_salvage_job {
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
 	bool by_raw;            /* they have told the numbers of chunks */
+	bool raw_moves;         /* those are in another order than the chunks in the archive */
 	struct bpk_side side;   /* beside an archive that may be restored by it; else zeroed */
 	bool has_state;         /* it may restore another state, which is that if chunks are lost */
 	bool is_judged;         /* its parity was, and restores nothing */

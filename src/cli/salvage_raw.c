@@ -321,7 +321,6 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
 	uint64_t *numbers, *hashes;
-	bool moved = false;
 	int rc;
 
 	if ((found->counted || found->shaped) && !found->uneven &&
@@ -334,17 +333,12 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	rc = numbers == NULL || hashes == NULL ? -1 : list_pieces(job, &pieces, err);
 	if (rc == 0)
 		rc = hash_chunks(job, hashes, err);
-	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &moved);
+	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &job->raw_moves);
 	if (job->by_raw)
 		take_numbers(found, &pieces, numbers);
-	found->estimated = found->estimated || moved;
 	free(pieces.all);
 	free(hashes);
 	free(numbers);
-	if (moved &&
-	    bpk_salvage_doubt(found, "the intact chunks lie in another order than in the raw data",
-			      err) != 0)
-		return -1;
 	if (job->by_raw && pieces.is_equal)
 		return bpk_salvage_doubt(
 			found,

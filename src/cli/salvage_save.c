@@ -312,6 +312,16 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 	return bpk_ident_leave_out(info, &job->less, err);
 }
 
+/* The raw data have moved chunks, and no identity proves these. */
+static int doubt_moves(struct bpk_salvage_job *job, struct bpk_err *err)
+{
+	if (!job->raw_moves || job->proves_ident)
+		return 0;
+	job->found.estimated = true;
+	return bpk_salvage_doubt(
+		&job->found, "the intact chunks lie in another order than in the raw data", err);
+}
+
 /* The parts that the new archive takes over. */
 static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct bpk_err *err)
 {
@@ -328,7 +338,7 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	info->chunks.checksum = found->checksum;
 	if (info->chunks.typesize == 0)
 		info->chunks.typesize = found->typesize;
-	return settle_ident(job, info, err);
+	return settle_ident(job, info, err) != 0 ? -1 : doubt_moves(job, err);
 }
 
 /* The layout of the old archive, if the format writes it; or NULL. */
