@@ -241,8 +241,8 @@ static bool match_chunks(const struct bpk_salvage *found, struct pieces *pieces,
 	return true;
 }
 
-/* True if an intact chunk has another number in the raw data than in its place in the archive, which
- * nothing has contradicted. */
+/* True if an intact chunk has another number in the raw data than in the archive, where nothing has
+ * contradicted that. */
 static bool has_moved(const struct bpk_salvage *found, const uint64_t *numbers)
 {
 	if (!found->counted || found->estimated || found->disordered)
