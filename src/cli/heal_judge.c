@@ -316,7 +316,7 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 	char word[BPK_WORD_TEXT];
 	bool there, ours = true;
 
-	if (rc != 0) {
+	if (rc != 0 && why->kind != BPK_NO_MEMORY) {
 		bpk_note(NULL, "%s", why->text);
 		return rc;
 	}

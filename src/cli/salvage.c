@@ -267,7 +267,7 @@ static int open_job(struct bpk_salvage_job *job, const char *path, bool may_heal
 }
 
 /* As with unpack --fill: nothing is filled that parity restores, or taken from raw data. err is the
- * damage, or becomes the way to restore it. */
+ * damage, or becomes the way to restore it, or the lack of memory to look for one. */
 static bool is_healed(struct bpk_salvage_job *job, bool applies, struct bpk_err *err)
 {
 	struct bpk_err way = *err;
@@ -277,7 +277,7 @@ static bool is_healed(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		return false;
 	(void)bpk_heal_judge(job->shared, &job->in, -1, &verdict, &way);
 	job->is_judged = !verdict.later && !verdict.other;
-	if (way.kind != BPK_REPAIRABLE || verdict.later)
+	if ((way.kind != BPK_REPAIRABLE || verdict.later) && way.kind != BPK_NO_MEMORY)
 		return false;
 	*err = way;
 	return true;
