@@ -77,8 +77,7 @@ static int heal_edit(struct bpk_side *side, const char *path, struct file_work *
 
 	if (bpk_side_compare_source(side, source, err) != 0)
 		return -1;
-	if (side->scan.lost > 0 ||
-	    (!bpk_side_is_as_then(side, path) && !bpk_side_has_grown(side, path)))
+	if (side->scan.lost > 0 || !bpk_side_is_unwritten(side, path))
 		return bpk_fail_changed(err);
 	w->healed->cut = size_behind(side);
 	if (save_bad(side, w->edit, err) != 0 ||
@@ -342,7 +341,7 @@ void bpk_heal_tell_whole(const struct bpk_shared *shared, const char *path)
 static void tell_state(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const char *path, bool is_alone, bool is_earlier)
 {
-	if (shared->quiet || bpk_side_is_as_then(side, path) || bpk_side_has_grown(side, path))
+	if (shared->quiet || bpk_side_is_unwritten(side, path))
 		return;
 	if (is_earlier)
 		bpk_note(shared->output, "has the state of the parity; that of %s is older", path);

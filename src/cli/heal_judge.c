@@ -69,7 +69,7 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return -1; /* or the damage is older than the parity */
 	if (side->scan.lost > 0 && !bpk_heal_is_strange(side, path))
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
-	verdict->heals = bpk_side_is_as_then(side, path) || bpk_side_has_grown(side, path);
+	verdict->heals = bpk_side_is_unwritten(side, path);
 	bpk_shell_word(path, word);
 	verdict->other = side->scan.lost == 0;
 	if (bpk_heal_is_strange(side, path))

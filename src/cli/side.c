@@ -444,6 +444,11 @@ bool bpk_side_has_grown(const struct bpk_side *side, const char *path)
 	       bpk_parity_time_passed(then, bpk_parity_stat(side->parity)->st_ctim);
 }
 
+bool bpk_side_is_unwritten(const struct bpk_side *side, const char *path)
+{
+	return bpk_side_is_as_then(side, path) || bpk_side_has_grown(side, path);
+}
+
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
 	char word[BPK_WORD_TEXT];

@@ -117,6 +117,9 @@ void bpk_side_clear(struct bpk_side *side);
  * meanwhile, as it may where times are whole seconds, or the parity file has no later one. */
 bool bpk_side_has_grown(const struct bpk_side *side, const char *path);
 
+/* True if the file is as then, or has grown so: any difference is damage. */
+bool bpk_side_is_unwritten(const struct bpk_side *side, const char *path);
+
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 

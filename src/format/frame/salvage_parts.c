@@ -497,7 +497,7 @@ static bool has_usual_size(const struct bpk_frame_left *left)
 {
 	enum { METADATA = 1 << 20 };
 	const struct bpk_frame_header *header = &left->header;
-	uint64_t n = header->chunk_size > 0 ? bpk_min_u64(bpk_frame_count(header), UINT32_MAX) : 0;
+	uint64_t n = bpk_min_u64(bpk_frame_count(header), UINT32_MAX);
 	uint64_t payload = left->sparse ? 0 : header->packed_size;
 
 	return n == 0 || header->frame_size - payload <=

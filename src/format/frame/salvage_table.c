@@ -32,12 +32,10 @@ uint64_t bpk_frame_left_size(const struct bpk_frame_left *left, uint64_t number)
 
 bool bpk_frame_left_has_size(const struct bpk_frame_left *left, uint64_t raw_size)
 {
-	const struct bpk_frame_header *header = &left->header;
-	uint64_t n = left->has_fields ? bpk_frame_count(header) : 0;
+	uint64_t n = left->has_fields ? bpk_frame_count(&left->header) : 0;
 
-	return n > 0 && header->chunk_size > 0 &&
-	       ((n > 1 && raw_size == (uint64_t)header->chunk_size) ||
-		raw_size == header->raw_size - (n - 1) * (uint64_t)header->chunk_size);
+	return n > 0 && (raw_size == bpk_frame_left_size(left, 0) ||
+			 raw_size == bpk_frame_left_size(left, n - 1));
 }
 
 bool bpk_frame_left_is_uneven(const struct bpk_frame_left *left, const struct bpk_salvage *found)
