@@ -147,6 +147,7 @@ static const char *find_for_other(const char *name)
 		{ "hash", "sum" },
 		{ "heal", "verify --heal" },
 		{ "fsck", "verify" },
+		{ "scrub", "verify" },
 		{ "sign", "seal --sign" },
 		{ "salvage", "repair" },
 		{ "recover", "repair" },

@@ -51,6 +51,8 @@ static void run_parity(void *arg, char **operands, size_t count)
 
 static const struct bpk_foreign foreign[] = {
 	{ ' ', "check", "'bpk verify FILE' compares FILE with its parity file, too" },
+	{ ' ', "verify", "'bpk verify FILE' compares FILE with its parity file, too" },
+	{ ' ', "repair", "'bpk verify --heal FILE' restores FILE by its parity file" },
 	{ 0 },
 };
 

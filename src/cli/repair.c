@@ -452,6 +452,7 @@ static const struct bpk_foreign foreign[] = {
 	{ ' ', "heal", "'bpk verify --heal' restores FILE in place by its parity file" },
 	{ ' ', "fix",
 	  "'bpk verify --heal' restores FILE in place, --apply -o OUT into another file" },
+	{ 'n', "dry-run", "'bpk repair FILE' only shows what can be saved" },
 	{ ' ', "reindex", "--apply -o OUT writes a new archive with an index" },
 	{ 0 },
 };

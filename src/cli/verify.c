@@ -192,6 +192,7 @@ static const struct bpk_foreign foreign[] = {
 	  "--heal restores FILE in place by its parity file, 'bpk repair FILE' shows what is left "
 	  "without one" },
 	{ ' ', "scrub", "--heal restores FILE in place by its parity file" },
+	{ ' ', "fix", "--heal restores FILE in place by its parity file" },
 	{ ' ', "subset", "--shard K/N takes the Kth of N shares" },
 	{ 0 },
 };

@@ -348,4 +348,7 @@ END
     refuses 64 'unknown option --scrub; --heal restores' bpk verify --scrub x
     refuses 64 "unknown option --fix; 'bpk verify --heal' restores" bpk repair --fix x
     refuses 64 'unknown option --reindex; --apply -o OUT writes' bpk repair --reindex x
+    refuses 64 "unknown option -n; 'bpk repair FILE' only shows" bpk repair -n x
+    refuses 64 "unknown option --repair; 'bpk verify --heal FILE' restores" bpk parity --repair x
+    refuses 64 "unknown command 'scrub', use 'bpk verify'" bpk scrub x
 }
