@@ -497,6 +497,25 @@ END
     grep -qx '2.blp: raw bytes 0:210000 are intact, but not certain' "$out" || die "$(cat "$out")"
 }
 
+@test "a copy that has lost a whole chunk among others of its size is of another state" {
+    need_python
+    local options at copies
+    head -c 12000 /dev/urandom >A
+    for options in '' --seal '--checksum sha256'; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f --plain -z 2000 $options -o good.blp A
+        at=$(offset_of good.blp 1)
+        { head -c "$at" good.blp && tail -c +$(($(offset_of good.blp 2) + 1)) good.blp; } >1.blp
+        cp good.blp 2.blp
+        hurt 2.blp "$at" $(($(offset_of good.blp 5) - at))
+        for copies in '1.blp 2.blp' '2.blp 1.blp'; do
+            # shellcheck disable=SC2086
+            ends 2 bpk repair --merge -f -o new.blp $copies
+            says 'are of two states of the archive, as chunk 5 shows'
+        done
+    done
+}
+
 @test "bytes behind a sealed copy are left out, and the seal stays" {
     data noise 300000 A
     local kind
