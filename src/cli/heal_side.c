@@ -157,7 +157,7 @@ bool bpk_heal_is_strange(const struct bpk_side *side, const char *path)
 	bool is_empty = bpk_parity_files(side->parity) != NULL ? side->now.count == 0
 							       : side->scan.size == 0;
 
-	return !is_empty && side->scan.bad == bpk_parity_cells(side->parity) &&
+	return !is_empty && side->scan.bad > 0 && side->scan.alike == 0 &&
 	       !bpk_side_is_as_then(side, path);
 }
 

@@ -95,6 +95,7 @@ struct bpk_parity_scan {
 	uint64_t size;        /* of the archive that was read */
 	uint64_t bad;         /* cells of the archive that differ, or are missing */
 	uint64_t lost;        /* those of them that cannot be restored */
+	uint64_t alike;       /* cells that agree; not those of zeros, such as padding */
 	uint64_t bad_parity;  /* damaged cells of the side file */
 	bool bad_tables;      /* one of the two copies of head or tables is damaged */
 	uint8_t *data, *side; /* a bit for each cell */

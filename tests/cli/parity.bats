@@ -1437,6 +1437,19 @@ END
     says 'may be that of another archive'
 }
 
+@test "parity of another archive that shares padding with it is called that" {
+    data noise 20000 a
+    data field-f64 30000 b
+    bpk pack -q --seal --identity --parity 10% a
+    sleep 0.02
+    bpk pack -q --seal --identity --parity 10% b
+    mv a.blp c
+    mv b.blp a.blp
+    mv c b.blp
+    refuses 3 'cells differ, and it may be that of another archive; bpk parity a.blp renews it' bpk verify a.blp
+    refuses 3 'no cell of which it agrees: it is an older state, or another archive' bpk verify b.blp
+}
+
 @test "a file of the parity file's name that is none is no hindrance to repair" {
     data noise 20000 a
     bpk pack -q -z 4096 a
