@@ -95,13 +95,17 @@ static int look_behind(const struct bpk_args *args, struct bpk_input *in, struct
 	return ops->tail(in->reader, err) == 0 ? 0 : bpk_input_subject(in, err);
 }
 
-/* Bytes that belong to nothing are left out of a new archive. Returns -1. */
-static int name_apply(const struct bpk_input *in, struct bpk_err *err)
+/* Bytes that belong to nothing are left out of a new archive, unless parity tells more of them.
+ * Returns -1. */
+static int name_apply(const struct bpk_args *args, const struct bpk_input *in, struct bpk_err *err)
 {
-	struct bpk_err plain = *err;
+	const struct bpk_err plain = *err;
+	struct bpk_heal_verdict verdict;
 	char word[BPK_WORD_TEXT];
 
-	return plain.kind != BPK_CORRUPT
+	if (plain.kind == BPK_CORRUPT)
+		(void)bpk_heal_judge(&args->shared, in, -1, &verdict, err);
+	return err->kind != BPK_CORRUPT
 		       ? -1
 		       : bpk_fail(err, plain.kind,
 				  "%s; bpk repair --apply -o OUT %s leaves them out", plain.text,
@@ -131,7 +135,7 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 		return -1;
 	if (look_behind(args, in, err) != 0) {
 		tell(args, in->path, "none", "has no journal, but is not whole");
-		return name_apply(in, err);
+		return name_apply(args, in, err);
 	}
 	tell(args, in->path, "none", "no change is pending; bpk verify FILE tests the content");
 	return 0;

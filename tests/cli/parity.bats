@@ -208,6 +208,8 @@ protected() {
             refuses 3 'parity restores all of it: bpk verify --heal' bpk verify $name
             bpk verify --json $name >line 2>"$err" || [ $? -eq 3 ]
             [ "$(json line 'x["repairable"]')" = healable ] || die "$(cat line)"
+            ends 3 bpk repair $name
+            says 'parity restores all of it: bpk verify --heal'
             ends 0 bpk repair --apply -f -o out $name
             says "^bpk: out: 4 bytes behind the end that $name.bpp records were cut off$"
             same out good
@@ -223,6 +225,7 @@ protected() {
             same $name good
             # written later, or in the same second where times are whole seconds
             cp later $name
+            [ -n "$options" ] || ends 2 bpk repair $name
             ends 2 bpk verify --heal $name
             same $name later
             cp good $name
