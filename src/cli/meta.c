@@ -117,15 +117,17 @@ static int print_metadata(const struct meta_args *args, struct bpk_input *in, co
 	return rc == 0 ? 0 : bpk_input_subject(in, err);
 }
 
-static int get(const struct meta_args *args, char **operands, size_t count, struct bpk_err *err)
+static void get(const struct meta_args *args, char **operands, size_t count)
 {
 	struct bpk_input in = { 0 };
-	int rc = bpk_input_open(&in, operands[0], &args->common.shared, err);
+	struct bpk_err err = { 0 };
 
-	if (rc == 0)
-		rc = print_metadata(args, &in, count > 1 ? operands[1] : NULL, err);
+	if (bpk_input_open(&in, operands[0], &args->common.shared, &err) != 0 ||
+	    print_metadata(args, &in, count > 1 ? operands[1] : NULL, &err) != 0) {
+		bpk_side_advise(&in, &err);
+		bpk_report(NULL, &err);
+	}
 	bpk_input_close(&in);
-	return rc;
 }
 
 /* ---- changing ---- */
@@ -290,7 +292,6 @@ static void run_meta(void *arg, char **operands, size_t count)
 	const struct meta_args *args = arg;
 	const struct word *word = NULL;
 	struct bpk_err err = { 0 };
-	int rc;
 
 	if (count == 0)
 		bpk_fail(&err, BPK_USAGE, "needs one of get, set, import and rm");
@@ -300,9 +301,9 @@ static void run_meta(void *arg, char **operands, size_t count)
 		bpk_report("meta", &err);
 		return;
 	}
-	rc = word->change == NULL ? get(args, operands + 1, count - 1, &err)
-				  : change_archive(args, word, operands + 1, count - 1, &err);
-	if (rc != 0)
+	if (word->change == NULL)
+		get(args, operands + 1, count - 1);
+	else if (change_archive(args, word, operands + 1, count - 1, &err) != 0)
 		bpk_edited_report(operands[1], &err);
 	bpk_record_settle(&args->common.shared, operands[1]);
 }

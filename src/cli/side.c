@@ -283,14 +283,20 @@ static bool is_about(const struct bpk_err *err, const char *path)
 	return strncmp(err->text, name, size) == 0 && err->text[size] == ':';
 }
 
+/* True if err is damage of the archive at path, without a next step. */
+static bool is_bare_damage(const char *path, const struct bpk_err *err)
+{
+	return err->kind == BPK_CORRUPT && !err->advises && path != NULL &&
+	       strcmp(path, "-") != 0 && is_about(err, path);
+}
+
 void bpk_side_advise_path(const char *path, struct bpk_err *err)
 {
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 	bool has;
 
-	if (err->kind != BPK_CORRUPT || err->advises || path == NULL || strcmp(path, "-") == 0 ||
-	    !is_about(err, path))
+	if (!is_bare_damage(path, err))
 		return;
 	has = bpk_side_has(path);
 	if (!has && is_empty(path))
@@ -475,7 +481,8 @@ int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
 	if (is_open && there && stat(path, &now) == 0 &&
 	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
 		rc = bpk_side_compare(&side, path, err);
-		if (rc == 0 && bpk_side_is_as_then(&side, path) && bpk_side_has_damage(&side)) {
+		if (rc == 0 && bpk_side_is_unwritten(&side, path) &&
+		    (bpk_side_has_damage(&side) || bpk_side_has_grown(&side, path))) {
 			bpk_side_fail_damaged(&side, path, err);
 			rc = bpk_err_subject(err, "%s", path);
 		}
@@ -484,6 +491,18 @@ int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
 		*own_damage = is_open && bpk_side_is_damaged(&side);
 	bpk_side_clear(&side);
 	return rc;
+}
+
+void bpk_side_weigh(const char *path, struct bpk_err *err)
+{
+	struct bpk_err plain = *err, why = { 0 };
+	char word[BPK_WORD_TEXT];
+
+	if (!is_bare_damage(path, err) || bpk_side_need_whole(path, NULL, &why) == 0)
+		return;
+	if (why.kind == BPK_REPAIRABLE)
+		bpk_fail(err, why.kind, "%s; parity restores it: bpk verify --heal %s first",
+			 plain.text, bpk_shell_word(path, word));
 }
 
 void bpk_side_clear(struct bpk_side *side)

@@ -112,6 +112,10 @@ bool bpk_side_is_damaged(const struct bpk_side *side);
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
+/* If err is damage of the archive at path, which a command refuses to change, and its parity
+ * restores that: err becomes BPK_REPAIRABLE, with the next step. One read of it. */
+void bpk_side_weigh(const char *path, struct bpk_err *err);
+
 /* True if the file at path has bytes behind the end that its parity file records, and nobody wrote
  * them since that was made: an append has given the file a later time, unless the clock stood still
  * meanwhile, as it may where times are whole seconds, or the parity file has no later one. */

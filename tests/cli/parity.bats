@@ -749,6 +749,40 @@ keeps_cure() {
     keeps_cure a.b2frame bpk repair --repack a.b2frame
 }
 
+@test "a change that comes upon damage has status 3 where parity restores it" {
+    data noise 100000 raw
+    head -c 100 raw >w
+    for name in a.blp a.b2frame; do
+        for options in '' --identity; do
+            # shellcheck disable=SC2086
+            bpk pack -q -f -z 64K $options --parity 10% -o $name raw
+            cp -p $name good
+            rot $name $(($(stat -c %s $name) - 9000)) 5 # in the last chunk
+            cp -p $name bad
+            for change in append 'append --copy' 'write --at 99000' 'truncate --bytes 99000'; do
+                [ "$change" != "${change#truncate}" ] && set -- || set -- w
+                # shellcheck disable=SC2086
+                refuses 3 "$name: .*parity restores it: bpk verify --heal $name first" bpk $change $name "$@"
+                same $name bad
+            done
+            ends 0 bpk verify --heal $name
+            same $name good
+        done
+        # the identity is that of all chunks
+        rot $name 20000 5
+        refuses 3 "$name: chunk 0 .*; parity restores it: bpk verify --heal $name first" bpk append $name w
+        rot $name 30000 50000
+        refuses 2 "; bpk verify $name shows whether its parity file restores it" bpk append $name w
+    done
+    # reading has the status of damage
+    bpk pack -q -o c.blp raw
+    bpk meta set c.blp key=value
+    bpk parity c.blp
+    rot c.blp "$(grep -abo value c.blp | cut -d: -f1)" 3
+    refuses 2 'metadata: .*; bpk verify c.blp shows whether' bpk meta get c.blp
+    refuses 3 'metadata: .*; parity restores it: bpk verify --heal c.blp first' bpk meta set c.blp key=other
+}
+
 # NAME: damage of NAME that no checksum finds is found by its time, and restored.
 restores_unwritten() {
     cp -p "$1" bad
