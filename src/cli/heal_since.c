@@ -214,8 +214,6 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	/* bytes behind a sealed archive are no part of it, nor are those by which a file grew in no
 	 * time */
 	if (bpk_side_is_unwritten(side, in->path) ||
-	    (bpk_parity_files(side->parity) != NULL &&
-	     side->drift.newer + side->drift.added + side->drift.cut == 0) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
 	if (!has_same_sizes(side) || !find_differing(&sought)) {

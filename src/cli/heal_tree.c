@@ -123,6 +123,7 @@ static int restore(struct work *w, struct bpk_dir *dir, struct bpk_err *err)
 	int rc =
 		bpk_parity_files_source(dir, bpk_parity_files(side->parity), true, &w->source, err);
 
+	w->healed->cut = side->drift.grown_size;
 	if (rc == 0)
 		rc = bpk_draft_open(side->name, &options, &w->spool, err);
 	if (rc == 0)
@@ -145,7 +146,7 @@ static int heal_tree(struct work *w, const char *path, struct bpk_err *err)
 
 	if (bpk_side_compare_dir(w->side, dir, err) != 0)
 		return -1;
-	if (w->side->scan.lost > 0 || !bpk_side_is_as_then(w->side, path))
+	if (w->side->scan.lost > 0 || !bpk_side_is_unwritten(w->side, path))
 		return bpk_fail_changed(err);
 	return restore(w, dir, err) != 0 ? -1 : bpk_tree_commit(w->tree, NULL, err);
 }

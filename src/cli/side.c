@@ -441,13 +441,21 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 
 bool bpk_side_has_grown(const struct bpk_side *side, const char *path)
 {
-	const struct timespec then = bpk_parity_time(side->parity);
+	const struct bpk_parity_files *files = bpk_parity_files(side->parity);
+	const struct bpk_parity_drift *drift = &side->drift;
+	const struct timespec then =
+		files != NULL ? bpk_parity_files_last(files) : bpk_parity_time(side->parity);
 	struct stat now;
+	bool grown;
 
-	return bpk_parity_files(side->parity) == NULL && stat(path, &now) == 0 &&
-	       (uint64_t)now.st_size > bpk_parity_size(side->parity) && then.tv_nsec != 0 &&
-	       now.st_mtim.tv_sec == then.tv_sec && now.st_mtim.tv_nsec == then.tv_nsec &&
-	       bpk_parity_time_passed(then, bpk_parity_stat(side->parity)->st_ctim);
+	if (files != NULL)
+		grown = drift->tails > 0 && drift->tails == drift->grown &&
+			drift->newer + drift->added == 0;
+	else
+		grown = stat(path, &now) == 0 && then.tv_nsec != 0 &&
+			(uint64_t)now.st_size > bpk_parity_size(side->parity) &&
+			now.st_mtim.tv_sec == then.tv_sec && now.st_mtim.tv_nsec == then.tv_nsec;
+	return grown && bpk_parity_time_passed(then, bpk_parity_stat(side->parity)->st_ctim);
 }
 
 bool bpk_side_is_unwritten(const struct bpk_side *side, const char *path)

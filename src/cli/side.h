@@ -116,9 +116,10 @@ void bpk_side_clear(struct bpk_side *side);
  * restores that: err becomes BPK_REPAIRABLE, with the next step. One read of it. */
 void bpk_side_weigh(const char *path, struct bpk_err *err);
 
-/* True if the file at path has bytes behind the end that its parity file records, and nobody wrote
- * them since that was made: an append has given the file a later time, unless the clock stood still
- * meanwhile, as it may where times are whole seconds, or the parity file has no later one. */
+/* True if the file at path, or a file of the directory, which was compared, has bytes behind the
+ * end that the parity file records, and nobody wrote them since that was made: an append has given
+ * the file a later time, unless the clock stood still meanwhile, as it may where times are whole
+ * seconds, or the parity file has no later one. */
 bool bpk_side_has_grown(const struct bpk_side *side, const char *path);
 
 /* True if the file is as then, or has grown so: any difference is damage. */

@@ -161,6 +161,14 @@ struct timespec bpk_parity_files_last(const struct bpk_parity_files *files)
 	return last;
 }
 
+static void add_grown(struct bpk_parity_drift *drift, const struct bpk_parity_file *old,
+		      const struct bpk_parity_file *new)
+{
+	drift->grown++;
+	drift->grown_size += new->size - old->size;
+	drift->tails += same_time(old, new) && old->time.tv_nsec != 0;
+}
+
 struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *then,
 					       const struct bpk_parity_files *now)
 {
@@ -182,7 +190,7 @@ struct bpk_parity_drift bpk_parity_files_drift(const struct bpk_parity_files *th
 		if (!bpk_parity_time_is(old->time, new->time))
 			drift.newer++;
 		else if (new->size > old->size)
-			drift.grown++;
+			add_grown(&drift, old, new);
 		drift.cut += bpk_parity_time_is(old->time, new->time) && !same_time(old, new);
 	}
 	drift.added = now->count - found;

@@ -40,7 +40,8 @@ int bpk_parity_files_sort(const struct bpk_parity_files *files, struct bpk_parit
 /* The differences of a list from the present one, which bpk_parity_files_list made. */
 struct bpk_parity_drift {
 	uint64_t missing, resized, newer; /* newer: of another time */
-	uint64_t grown;                   /* of the same time, and longer than it was */
+	uint64_t grown, grown_size;       /* of the same time, and longer than it was; bytes */
+	uint64_t tails;                   /* of these: of exactly that time, no whole second */
 	uint64_t cut;                     /* of the same time in whole seconds */
 	uint64_t added;
 	uint64_t later; /* than all files were */

@@ -182,19 +182,45 @@ current() {
     bpk cat --bytes 16384:20480 a | same - piece
 }
 
-@test "parity of a directory: a file that grew without a new time is damage, and no older state" {
+@test "parity of a directory: bytes that nobody wrote behind the end of a file are cut off" {
     local file
     for format in $formats; do
         protected a $format
         file=$(find a -type f -size +10k | sort | head -1)
         cp -p $file kept
-        printf x >>$file
+        printf junk >>$file
+        cp -a a later && touch later/${file#a/}
         touch -r kept $file
-        refuses 3 'parity of another time restores all of it: bpk repair --apply' bpk verify a
-        refuses 3 'parity of another time restores all of it: bpk repair --apply' bpk append a raw
+        refuses 3 'parity restores all of it: bpk verify --heal' bpk verify a
+        refuses 3 'parity restores all of it: bpk verify --heal' bpk append a raw
+        ends 3 bpk repair a
+        says 'parity restores all of it: bpk verify --heal'
         rm -rf out
         ends 0 bpk repair --apply -o out a
+        says '^bpk: out: 4 bytes behind the end that a.bpp records were cut off$'
         alike out good
+        ends 0 bpk verify --heal a
+        says '^bpk: a: 4 bytes behind the end that a.bpp records were cut off$'
+        alike a good
+        [ ! $file -nt kept ] && [ ! $file -ot kept ]
+        # with damage
+        printf junk >>$file
+        touch -r kept $file
+        rot $file 5000 10
+        ends 0 bpk verify --heal a
+        alike a good
+        # written later, or in the same second where times are whole seconds
+        rm -r a && cp -a later a
+        ends 2 bpk verify --heal a
+        alike a later
+        rm -r a later && cp -a good a
+        find a -type f -exec touch -d '2026-11-01 12:00' {} +
+        bpk parity a
+        printf junk >>$file
+        touch -d '2026-11-01 12:00' $file
+        ends 2 bpk verify --heal a
+        says 'it may have been changed since its parity was made'
+        ends 2 bpk append a raw
     done
 }
 
@@ -419,7 +445,11 @@ current() {
     protected a chunked
     file=$(find a -type f -size +10k | sort | head -1)
     rm "$file"
-    rot "$(find a -type f -size +10k | sort | tail -1)" 5000 10
+    file=$(find a -type f -size +10k | sort | tail -1)
+    touch -r "$file" kept
+    printf junk >>"$file"
+    touch -r kept "$file"
+    rot "$file" 5000 10
     rm -rf damaged && cp -a a damaged
     for call in pwrite64 fdatasync linkat renameat2 unlinkat openat; do
         for n in 1 2 5 13; do
