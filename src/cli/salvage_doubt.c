@@ -71,12 +71,8 @@ static int doubt_files(struct bpk_salvage_job *job, struct bpk_err *err)
 	found->estimated = true;
 	if (job->from != NULL)
 		return 0;
-	return bpk_salvage_doubt(
-		found,
-		job->lost > 0 ? "data files that were swapped or copied would not show while "
-				"chunks are lost"
-			      : "data files that were swapped or copied would not show",
-		err);
+	return bpk_salvage_doubt(found, job->lost > 0 ? BPK_DOUBT_FILES_LOST : BPK_DOUBT_FILES,
+				 err);
 }
 
 /* *is: the reader, which tests the chunk by the seal, finds it where the search did. */

@@ -63,6 +63,10 @@ struct bpk_salvage_job {
 	struct stat like;
 };
 
+/* The doubt about data files that are exchangeable (format.h). */
+#define BPK_DOUBT_FILES      "data files that were swapped or copied would not show"
+#define BPK_DOUBT_FILES_LOST BPK_DOUBT_FILES " while chunks are lost"
+
 /* The format whose chunks are searched for, by content, option, or name; NULL: none. */
 const struct bpk_format *bpk_salvage_format(const struct bpk_input *in);
 

@@ -285,6 +285,11 @@ static void report_all(const struct detour *detour)
 		 next_step(in));
 	bpk_input_subject(in, &line);
 	bpk_report(NULL, &line);
+	if (!in->info->directory.exchangeable)
+		return;
+	bpk_fail(&line, BPK_CORRUPT, "%s", BPK_DOUBT_FILES_LOST);
+	bpk_input_subject(in, &line);
+	bpk_report(NULL, &line);
 }
 
 /* Sizes of a damaged header may be anything. The user's --max-output was tested before. */

@@ -91,6 +91,9 @@ struct bpk_directory_info {
 	uint64_t superchunk_chunks;
 	uint64_t ncolumns; /* 0: no columns */
 	bool has_digests;  /* of all chunks together, whatever the checksum of each is */
+	/* Those digests, or the seal, alone show files that were swapped or copied: nothing does
+	 * while chunks are lost. */
+	bool exchangeable;
 };
 
 /*

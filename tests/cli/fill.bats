@@ -209,3 +209,27 @@ END
     says 'its header claims [0-9]+ raw bytes, more than 1000 times the archive.s size'
     [ ! -e B ]
 }
+
+@test "data files that were swapped are unpacked as they lie, which a line tells, while chunks are lost too" {
+    local option hidden='d.blpd: data files that were swapped or copied would not show while chunks are lost$'
+    data noise 50000 A
+    for option in '' --seal --identity; do
+        rm -rf d.blpd
+        bpk pack -q -z 4K --superchunk-size 8K $option -o d.blpd A
+        mv d.blpd/data/__2__.bin x
+        mv d.blpd/data/__3__.bin d.blpd/data/__2__.bin
+        mv x d.blpd/data/__3__.bin
+        ends 2 bpk unpack -f --fill zero -o B d.blpd
+        says 'its digests do not match the chunks: some were changed or swapped'
+        printf 'hurt' | dd of=d.blpd/data/__1__.bin bs=1 seek=300 conv=notrunc status=none
+        ends 2 bpk unpack -f --fill zero -o B d.blpd
+        says "$hidden"
+    done
+    # of one file nothing can be swapped
+    rm -r d.blpd
+    bpk pack -q -z 4K -o d.blpd A
+    printf 'hurt' | dd of=d.blpd/data/__1__.bin bs=1 seek=300 conv=notrunc status=none
+    ends 2 bpk unpack -f --fill zero -o B d.blpd
+    says 'searches for chunks that moved$'
+    ! grep -q "$hidden" "$err" || die "$(cat "$err")"
+}

@@ -126,6 +126,8 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 		info->directory.nfiles += set->columns[i].nfiles;
 	info->pending = bpk_dir_pending(r->dir);
 	info->seal.sealed = set->seal.recorded || set->seal.marked;
+	info->directory.exchangeable =
+		(info->directory.has_digests || info->seal.sealed) && info->directory.nfiles > 1;
 	info->seal.generation = set->seal.generation;
 	memcpy(info->seal.root, set->seal.root, sizeof info->seal.root);
 	if (fill_metadata(r, err) != 0 || look_at_first_file(r, err) != 0)

@@ -186,8 +186,7 @@ static void compare_sums(struct search *s)
 
 	s->salvage->disordered = digests->given && s->salvage->count == s->salvage->nchunks &&
 				 (digests->data != s->data || digests->last != s->last);
-	s->salvage->exchangeable =
-		(digests->given || s->salvage->sealed) && s->reader->set.columns->nfiles > 1;
+	s->salvage->exchangeable = s->reader->info.directory.exchangeable;
 }
 
 /* A hash of the digests in sizes, which has one of its own. */
