@@ -49,6 +49,21 @@ const struct bpk_format *bpk_salvage_format(const struct bpk_input *in)
 	return place->is_directory || bpk_source_seekable(place->source) ? format : NULL;
 }
 
+bool bpk_salvage_serves(const struct bpk_input *in)
+{
+	bool several = in->info->members > 1 && in->info->members != BPK_UNKNOWN;
+
+	return !several && in->info->directory.ncolumns == 0 && strcmp(in->path, "-") != 0 &&
+	       !bpk_path_is_url(in->path) && bpk_salvage_format(in) != NULL;
+}
+
+const char *bpk_salvage_restorers(const struct bpk_input *in)
+{
+	return bpk_salvage_serves(in) ? "intact copies (bpk repair --merge) or raw data of that "
+					"identity (bpk repair --apply --from) restore it; "
+				      : "";
+}
+
 enum need {
 	WHOLE,
 	DAMAGED, /* or unknown */
@@ -153,14 +168,15 @@ static void weigh(const struct bpk_salvage_job *job, struct bpk_err *damage, str
 }
 
 /* No chunk of it is lost, so that nothing can be saved but what is there. */
-static void report_refuted(const struct bpk_input *in, struct bpk_err *err)
+static void report_refuted(const struct bpk_input *in, bool by_identity, struct bpk_err *err)
 {
+	const char *restorers = by_identity ? bpk_salvage_restorers(in) : "";
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 
 	if (err->kind == BPK_CORRUPT)
-		bpk_fail(err, plain.kind, "%s; bpk unpack -o RAW %s writes the content as it is",
-			 plain.text, bpk_shell_word(in->path, word));
+		bpk_fail(err, plain.kind, "%s; %sbpk unpack -o RAW %s writes the content as it is",
+			 plain.text, restorers, bpk_shell_word(in->path, word));
 	bpk_report(NULL, err);
 }
 
@@ -185,15 +201,17 @@ static bool is_refuted(const struct bpk_salvage_job *job, const struct bpk_salva
 {
 	const struct bpk_input *in = &job->in;
 	struct bpk_err err = { 0 };
+	bool by_identity;
 	int rc;
 
 	if (has_rest(in))
 		return false;
 	rc = bpk_verify_recorded(job->shared, in, false, &err);
+	by_identity = rc != 0;
 	if (!how->without_parity)
 		rc = judge_parity(job, how->applies, rc, &err);
 	if (rc != 0)
-		report_refuted(in, &err);
+		report_refuted(in, by_identity, &err);
 	return rc != 0;
 }
 

@@ -70,6 +70,13 @@ struct bpk_salvage_job {
 /* The format whose chunks are searched for, by content, option, or name; NULL: none. */
 const struct bpk_format *bpk_salvage_format(const struct bpk_input *in);
 
+/* True if repair saves chunks of an open input. */
+bool bpk_salvage_serves(const struct bpk_input *in);
+
+/* A clause before the next step: the sources that restore the content of the recorded identity.
+ * Empty if repair saves no chunks of the input. */
+const char *bpk_salvage_restorers(const struct bpk_input *in);
+
 /* A change that was interrupted is settled first; a list that is not used may explain damage. */
 bool bpk_salvage_has_leftover(const struct bpk_place *place);
 

@@ -257,11 +257,7 @@ static int account(struct bpk_transfer *transfer, bool is_damaged, struct bpk_er
 /* Here a chunk that is not where header and index tell is lost. */
 static const char *next_step(const struct bpk_input *in)
 {
-	bool several = in->info->members > 1 && in->info->members != BPK_UNKNOWN;
-	bool repairs = !several && strcmp(in->path, "-") != 0 && !bpk_path_is_url(in->path) &&
-		       bpk_salvage_format(in) != NULL;
-
-	return repairs ? "; bpk repair FILE searches for chunks that moved" : "";
+	return bpk_salvage_serves(in) ? "; bpk repair FILE searches for chunks that moved" : "";
 }
 
 static void report_all(const struct detour *detour)

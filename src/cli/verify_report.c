@@ -226,6 +226,7 @@ void bpk_verify_add_advice(const struct bpk_verify_args *args, const struct bpk_
 			   const struct bpk_verify_found *found, struct bpk_err *err)
 {
 	const char *use, *advice = find_advice(in, found, &use);
+	const char *restorers = found->differing.count > 0 ? bpk_salvage_restorers(in) : "";
 	struct bpk_err plain = *err;
 	char word[BPK_WORD_TEXT];
 
@@ -233,7 +234,7 @@ void bpk_verify_add_advice(const struct bpk_verify_args *args, const struct bpk_
 	    args->shared.tally->advised || args->shared.quiet || bpk_share_is_asked())
 		return;
 	args->shared.tally->advised = true;
-	bpk_fail(err, plain.kind, "%s; %s %s %s", plain.text, advice,
+	bpk_fail(err, plain.kind, "%s; %s%s %s %s", plain.text, restorers, advice,
 		 bpk_shell_word(in->path, word), use);
 }
 

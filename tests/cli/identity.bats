@@ -279,7 +279,7 @@ forge() {
     bpk verify --json x.blp >"$out" 2>"$err" || status=$?
     [ $status -eq 2 ]
     same "$err" <(printf 'bpk: x.blp: raw bytes %s are not those of the recorded identity%s\n' \
-        0:2097152 '; bpk unpack -o RAW x.blp writes the content as it is' 4194304:5242880 '')
+        0:2097152 '; intact copies (bpk repair --merge) or raw data of that identity (bpk repair --apply --from) restore it; bpk unpack -o RAW x.blp writes the content as it is' 4194304:5242880 '')
     grep -qF '"differing":[{"start":0,"end":2097152},{"start":4194304,"end":5242880}]' "$out"
     quietly bpk verify --quick x.blp
     # a record that its own digests contradict
@@ -322,6 +322,25 @@ forge() {
     quietly bpk cmp --recorded x.blp a
     ends 5 bpk cmp x.blp a
     refuses 2 'a recorded identity is not that of its content' bpk cmp --recorded x.blp b
+}
+
+@test "chunks that were swapped come back as the line says: from a copy, or from raw data" {
+    need_python
+    data noise 300000 a
+    bpk pack -q -0 -z 20000 --identity -o good.blp a
+    "$python" "$tests/lib/blp_manip.py" good.blp x.blp swap
+    for command in verify repair; do
+        refuses 2 'identity; intact copies .*--merge.* or raw data of .*--from.* restore it; bpk unpack -o RAW x.blp writes' \
+            bpk $command x.blp
+    done
+    ends 0 bpk repair --apply --from a -o from.blp x.blp
+    ends 0 bpk repair --merge -o merged.blp x.blp good.blp
+    quietly bpk verify --identity from.blp merged.blp
+    # repair saves no columns
+    bpk pack -q -F chunked --dtype "[('f0', '<u2'), ('f1', '<u2')]" -o x.blpd a
+    printf hurt | dd of=x.blpd/data/f0/__1__.bin bs=1 seek=1000 conv=notrunc status=none
+    ends 2 bpk unpack --fill zero -o raw x.blpd
+    says 'were unpacked$'
 }
 
 @test "repair, --merge, unpack --rm and parity trust no content that is not that of the record" {
