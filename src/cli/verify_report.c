@@ -111,11 +111,13 @@ void bpk_verify_report_others(struct bpk_input *in, const struct bpk_damage *dam
 	report_tail(in);
 }
 
-/* Without damaged chunks an archive that is not intact could not be read through. */
-static void record_damage(const struct bpk_verify_found *found)
+/* Without damaged chunks an archive that is not intact could not be read through. Others may have
+ * been exchanged if the digests of all together, or the seal, do not prove them. */
+static void record_damage(const struct bpk_info *info, const struct bpk_verify_found *found)
 {
 	const struct bpk_damage *damage = &found->damage;
 	bool ends = found->intact || damage->count > 0;
+	bool others = info != NULL && (info->directory.exchangeable || info->seal.sealed);
 
 	bpk_record_list_begin("bad_chunks");
 	for (size_t i = 0; i < damage->count; i++) {
@@ -130,8 +132,8 @@ static void record_damage(const struct bpk_verify_found *found)
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();
-	bpk_record_bool("bad_chunks_complete",
-			ends && !damage->more && damage->stop.kind == BPK_OK);
+	bpk_record_bool("bad_chunks_complete", ends && (found->sound || !others) && !damage->more &&
+						       damage->stop.kind == BPK_OK);
 }
 
 void bpk_verify_end_record(const struct bpk_verify_remarks *remarks)
@@ -161,7 +163,7 @@ void bpk_verify_record(const struct bpk_transfer *transfer, const struct bpk_ver
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	bpk_seal_record(info);
 	(void)bpk_identity_record(info, info != NULL ? bpk_describe_raw_size(info) : 0, NULL);
-	record_damage(found);
+	record_damage(info, found);
 	bpk_verify_record_differing(&found->differing);
 	bpk_side_record(found->parity);
 	bpk_record_text("repairable", err->kind == BPK_REPAIRABLE ? found->repairable : NULL);

@@ -132,7 +132,9 @@ static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer 
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
-	return bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to, err);
+	found->sound = bpk_verify_identity(args, transfer->in, &found->tree, &found->differing, &to,
+					   err) == 0;
+	return found->sound ? 0 : -1;
 }
 
 /* Look again: a running command renews parity after each change. */
@@ -467,7 +469,6 @@ static void verify_archive(const struct bpk_verify_args *args, struct bpk_input 
 		rc = settle_healing(args, in, err);
 	if (rc == 0)
 		rc = verify_found(args, &transfer, &found, &remarks, err);
-	found.sound = rc == 0;
 	rc = judge_by_parity(args, &transfer, &found, &remarks, rc, err);
 	if (rc != 0 && found.repairable == NULL)
 		bpk_verify_add_advice(args, in, &found, err);

@@ -351,6 +351,28 @@ spoil() { # FILE OFFSET SIZE
     done
 }
 
+@test "verify --json calls no list complete where chunks may have been exchanged" {
+    need_python
+    data noise 100000 a
+    bpk pack -q -z 1K --superchunk-size 10K -o a.blpd a
+    mv a.blpd/data/__2__.bin x
+    mv a.blpd/data/__3__.bin a.blpd/data/__2__.bin
+    mv x a.blpd/data/__3__.bin
+    bpk verify --json a.blpd >line 2>"$err" && die "a.blpd is good"
+    [ "$(json line 'x["bad_chunks"], x["bad_chunks_complete"]')" = "([], False)" ]
+    spoil a.blpd/data/__1__.bin 500 2
+    bpk verify --json a.blpd >line 2>"$err" && die "a.blpd is good"
+    [ "$(json line 'len(x["bad_chunks"]), x["bad_chunks_complete"]')" = "(1, False)" ]
+    bpk pack -q -z 10K --seal --parity 20 -o a.blp a
+    cp -p a.blp good
+    spoil a.blp 50000 2
+    touch -r good a.blp
+    bpk verify --json a.blp >line 2>"$err" && die "a.blp is good"
+    [ "$(json line 'len(x["bad_chunks"]), x["bad_chunks_complete"]')" = "(1, False)" ]
+    ends 0 bpk verify --heal --json a.blp
+    [ "$(json "$out" 'x["bad_chunks"], x["bad_chunks_complete"]')" = "([], True)" ]
+}
+
 @test "verify prints twenty lines for a file; --json lists all chunks" {
     need_python
     data noise 100000 a
