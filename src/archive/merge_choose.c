@@ -249,8 +249,17 @@ static int choose_size(struct bpk_merge *m, struct bpk_merge_file *file,
 	return rc;
 }
 
+/* True if the last intact chunk of a copy ends the file in this size, so that no bytes came. */
+static bool is_filled(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t size)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (file->sizes[c] == size && file->end[c] == size)
+			return true;
+	return false;
+}
+
 /* The same in the size with which these lead to the most chunks. *best: their score. Of equal ones
- * that is too small behind whose end they lead to a chunk. */
+ * that is too small behind whose end they lead to a chunk, and best which a chunk ends. */
 static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_format *format, int64_t *best, struct bpk_err *err)
 {
@@ -264,7 +273,9 @@ static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 			continue;
 		if (choose_size(m, file, format, file->sizes[c], &score, &reach, err) != 0)
 			return -1;
-		if (score > *best || (score == *best && reach > size)) {
+		if (score > *best ||
+		    (score == *best && (reach > size || (is_filled(m, file, file->sizes[c]) &&
+							 !is_filled(m, file, size))))) {
 			*best = score;
 			size = file->sizes[c];
 		}

@@ -819,6 +819,28 @@ tells_states() { # old new line
     done
 }
 
+@test "without checksums bytes that came into one copy's file take no chunk from the other" {
+    need_python
+    data field-f64 200000 A
+    for layout in blaze bcolz; do
+        for d in x a b new; do rm -rf $d.blpd; done
+        bpk pack -q -F chunked --layout $layout --checksum none --superchunk-size 16K -z 16K -o x.blpd A
+        cp -r x.blpd a.blpd
+        cp -r x.blpd b.blpd
+        file=$(ls -S x.blpd/data | grep -v __0 | head -1)
+        { head -c 3000 x.blpd/data/"$file" && head -c 300 A && tail -c +3001 x.blpd/data/"$file"; } >b.blpd/data/"$file"
+        last=$(ls -S x.blpd/data | grep -v __0 | sed -n 3p)
+        hurt a.blpd/data/"$last" 3000 1
+        for copies in "a.blpd b.blpd" "b.blpd a.blpd"; do
+            rm -rf new.blpd
+            # shellcheck disable=SC2086 # words
+            ends 2 bpk repair --merge -o new.blpd $copies
+            says '2 of 13 chunks stand on no checksum'
+            bpk cat new.blpd | same - A
+        done
+    done
+}
+
 # The one has lost the end of its last chunk. In the other bytes are missing, and the size of its metadata is damaged.
 @test "a copy that has lost its metadata gives chunks by their certain numbers" {
     data field-f64 60000 A
