@@ -612,7 +612,8 @@ widen() {
     data noise 62000 A
     data noise 29000 B
     local kind
-    for kind in "" --seal --identity; do
+    for kind in "" --seal --identity "--checksum none --identity"; do
+        # shellcheck disable=SC2086 # words
         bpk pack -q -f -t 1 -0 -z 30000 $kind -o c.b2frame A
         bpk append c.b2frame B
         truncate -s -4000 c.b2frame
@@ -622,6 +623,33 @@ widen() {
         truncate -s 88000 c.b2frame
         ends 2 bpk repair --apply -f -o new.b2frame c.b2frame
         says 'the header is of a later state of the frame, whose end is lost'
+        bpk cat new.b2frame | cmp - A
+    done
+}
+
+@test "a frame without checksums that has lost the end of a write is not the state whose identity is left" {
+    data noise 30000 A
+    data noise 60 few
+    local cut size
+    bpk pack -q -F b2frame -z 4K --checksum none --identity -o A.b2frame A
+    size=$(stat -c %s A.b2frame)
+    cp A.b2frame B.b2frame
+    bpk write -q --at 5000 B.b2frame few
+    for cut in 0 300; do
+        head -c $((size + cut)) B.b2frame >c.b2frame
+        ends 2 bpk repair --json c.b2frame
+        grep -q '"nlost":0,.*"certain":false' "$out"
+        ends 2 bpk repair --apply -f -o new.b2frame c.b2frame
+        says 'the header is of a later state of the frame, whose end is lost'
+        ends 2 bpk repair --apply -f --from A -o new.b2frame c.b2frame
+        dd if=/dev/zero of=c.b2frame bs=1 count=60 conv=notrunc status=none
+        ends 2 bpk repair --json --apply -f -o new.b2frame c.b2frame
+        [ $cut = 0 ] || grep -q '"certain":false' "$out"
+    done
+    # bytes that went are no sign of another state
+    for cut in 12000 29500; do
+        { head -c $cut A.b2frame; tail -c +$((cut + 701)) A.b2frame; } >c.b2frame
+        ends 0 bpk repair --apply -f --from A -o new.b2frame c.b2frame
         bpk cat new.b2frame | cmp - A
     done
 }

@@ -28,7 +28,7 @@ struct bpk_frame_left {
 	bool is_old;     /* the header counts other chunks than the index: that is newer */
 	struct bpk_frame_sizes {
 		uint64_t frame, packed, raw;
-	} seen;      /* of a header at the file's start that the digests refute; frame 0: none */
+	} seen;      /* of a header at the file's start, whatever the digests say; frame 0: none */
 	bool is_cut; /* that one is of a later state, which the file has lost the end of */
 	bool is_followed; /* bytes follow the trailer, perhaps of a later state without a header */
 	/* Offset of the first byte behind the header; unknown without one. Wrapped around if the

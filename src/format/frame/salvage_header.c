@@ -52,11 +52,10 @@ static int try_header(struct bpk_scan *scan, uint64_t at, struct bpk_frame_left 
 		bpk_frame_header_author(bytes) != BPK_FRAME_BY_OTHER &&
 		bpk_frame_digests_check(&left->hints, BPK_FRAME_DIGEST_HEADER, bytes, NULL) != 0;
 	left->payload = at + size;
-	if (left->has_header)
-		return 0;
 	if (at == 0 && bpk_frame_left_fits(left))
 		left->seen = sizes_of(&left->header);
-	bpk_frame_header_clear(&left->header);
+	if (!left->has_header)
+		bpk_frame_header_clear(&left->header);
 	return 0;
 }
 
@@ -154,11 +153,16 @@ static int take_copy(struct bpk_scan *scan, struct bpk_frame_left *left, struct 
 }
 
 /* True if the header at the file's start is of a longer frame than the trailer that was found. Two
- * sizes differ, which one damaged field does not. */
+ * sizes differ, which one damaged field does not. Where no digests tell states apart, chunks end
+ * behind that trailer. */
 static bool is_later(const struct bpk_frame_left *left)
 {
 	const struct bpk_frame_sizes found = sizes_of(&left->header);
 
+	if (left->digests.checksum == NULL)
+		return !left->sparse && left->trailer.end > 0 &&
+		       left->seen.frame > left->trailer.end &&
+		       left->seen.packed + left->header.size >= left->trailer.end;
 	return left->seen.frame > found.frame &&
 	       (left->seen.packed != found.packed || left->seen.raw != found.raw);
 }
@@ -171,8 +175,8 @@ int bpk_frame_left_find_header(struct bpk_scan *scan, struct bpk_frame_left *lef
 	if (!left->has_header) {
 		if (take_copy(scan, left, err) != 0)
 			return -1;
-		left->is_followed = left->has_fields && !left->sparse && left->trailer.end > 0 &&
-				    left->trailer.end < scan->size;
+		left->is_followed =
+			!left->sparse && left->trailer.end > 0 && left->trailer.end < scan->size;
 	}
 	left->is_cut = left->has_fields && is_later(left);
 	return 0;

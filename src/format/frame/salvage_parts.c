@@ -465,8 +465,9 @@ static int add_doubts(const struct bpk_frame_left *left, struct bpk_salvage *sal
 				    "fixed metadata may be damaged" },
 		{ lacks_trailer, "the trailer is lost, and with it metadata, and the checksums "
 				 "without which changed bytes in a chunk may go unnoticed" },
-		{ left->is_old, "the header counts other chunks than the index, as it is damaged "
-				"or of another state of the frame" },
+		{ left->is_old && !left->is_cut,
+		  "the header counts other chunks than the index, as it is damaged "
+		  "or of another state of the frame" },
 		{ left->is_cut, "the header is of a later state of the frame, whose end is lost" },
 		{ left->is_followed, "bytes follow the trailer, and may be of a later state of the "
 				     "frame, whose header and end are lost" },

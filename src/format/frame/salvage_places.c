@@ -326,6 +326,31 @@ static int is_index_damaged(const struct bpk_frame_table *table, const struct bp
 
 /* ---- Ways ---- */
 
+/* The header is not of a later state if bytes went before the index: chunks have moved as far as
+ * that, or the last one does not end before it. */
+static int test_cut(struct bpk_scan *scan, const struct bpk_frame_table *table, int64_t shift,
+		    struct bpk_frame_left *left, struct bpk_err *err)
+{
+	struct bpk_chunk_header last;
+	const uint8_t *bytes;
+	uint64_t at;
+
+	for (size_t k = 0; left->is_cut && k < table->nkeys; k++)
+		left->is_cut = !saved_of(table, k)->intact || shift_of(table, k) != shift;
+	if (!left->is_cut || table->nplausible == 0)
+		return 0;
+	at = left->payload + table->keys[table->nplausible - 1].key;
+	left->is_cut = at < left->index.start;
+	if (!left->is_cut)
+		return 0;
+	if (bpk_scan_see(scan, at, BPK_CHUNK_EXTENDED_HEADER_SIZE, &bytes, err) != 0)
+		return -1;
+	left->is_cut = bpk_chunk_header_read(bpk_view(bytes, BPK_CHUNK_EXTENDED_HEADER_SIZE), &last,
+					     NULL) == 0 &&
+		       at + last.packed_size <= left->index.start;
+	return 0;
+}
+
 static int doubt_filled(size_t filled, struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	return filled == 0 ? 0
@@ -353,7 +378,8 @@ int bpk_frame_number_by_index(struct bpk_scan *scan, struct bpk_frame_left *left
 	if (test_places(scan, table, 0, err) != 0)
 		return -1;
 	if (shift != 0) {
-		if (shift != INT64_MIN && test_places(scan, table, shift, err) != 0)
+		if ((shift != INT64_MIN && test_places(scan, table, shift, err) != 0) ||
+		    test_cut(scan, table, shift, left, err) != 0)
 			return -1;
 		filled = fill_stretches(table, found, shift);
 	}
