@@ -181,6 +181,9 @@ int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
  * the places of its chunks are known. */
 int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* *lacking: the strays of found that are no chunk of the raw data. */
+int bpk_salvage_test_strays(struct bpk_salvage_job *job, uint64_t *lacking, struct bpk_err *err);
+
 /* Bring the size raw bytes of a chunk out of the raw data into the parcel. */
 int bpk_salvage_read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,
 			 struct bpk_err *err);

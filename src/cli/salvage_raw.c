@@ -146,10 +146,12 @@ static int list_pieces(struct bpk_salvage_job *job, struct pieces *pieces, struc
 	return 0;
 }
 
+/* The chunk is of that list. */
 static int hash_chunk(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
-		      const struct bpk_saved *saved, uint64_t *hash, struct bpk_err *err)
+		      const struct bpk_salvage *list, const struct bpk_saved *saved, uint64_t *hash,
+		      struct bpk_err *err)
 {
-	if (bpk_salvage_fetch(&job->in.place, &job->found, saved, &job->parcel.packed, err) != 0 ||
+	if (bpk_salvage_fetch(&job->in.place, list, saved, &job->parcel.packed, err) != 0 ||
 	    bpk_salvage_unpack(job, ctx, saved, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	*hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&job->proof));
@@ -192,15 +194,15 @@ static bool match_chunk(struct pieces *pieces, uint64_t hash, uint64_t next, uin
 	return true;
 }
 
-static int hash_chunks(struct bpk_salvage_job *job, uint64_t *hashes, struct bpk_err *err)
+static int hash_chunks(struct bpk_salvage_job *job, const struct bpk_salvage *list,
+		       uint64_t *hashes, struct bpk_err *err)
 {
-	const struct bpk_salvage *found = &job->found;
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
 	int rc = ctx == NULL ? -1 : 0;
 
-	for (size_t i = 0; rc == 0 && i < found->count; i++)
-		if (found->all[i].intact)
-			rc = hash_chunk(job, ctx, &found->all[i], &hashes[i], err);
+	for (size_t i = 0; rc == 0 && i < list->count; i++)
+		if (list->all[i].intact)
+			rc = hash_chunk(job, ctx, list, &list->all[i], &hashes[i], err);
 	bpk_chunk_ctx_free(ctx);
 	return rc;
 }
@@ -332,7 +334,7 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 	hashes = bpk_calloc(found->count, sizeof *hashes, err);
 	rc = numbers == NULL || hashes == NULL ? -1 : list_pieces(job, &pieces, err);
 	if (rc == 0)
-		rc = hash_chunks(job, hashes, err);
+		rc = hash_chunks(job, found, hashes, err);
 	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &job->raw_moves);
 	if (job->by_raw)
 		take_numbers(found, &pieces, numbers);
@@ -345,6 +347,29 @@ static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 			"the raw data tell the numbers of chunks, but some of them "
 			"are equal",
 			err);
+	return rc;
+}
+
+/* ---- chunks without a place ---- */
+
+int bpk_salvage_test_strays(struct bpk_salvage_job *job, uint64_t *lacking, struct bpk_err *err)
+{
+	const struct bpk_salvage *strays = job->found.strays;
+	struct pieces pieces = { .in_order = true };
+	uint64_t *hashes;
+	int rc;
+
+	*lacking = 0;
+	if (strays == NULL || strays->count == 0)
+		return 0;
+	hashes = bpk_calloc(strays->count, sizeof *hashes, err);
+	rc = hashes == NULL ? -1 : list_pieces(job, &pieces, err);
+	if (rc == 0)
+		rc = hash_chunks(job, strays, hashes, err);
+	for (size_t i = 0; rc == 0 && i < strays->count; i++)
+		*lacking += !match_chunk(&pieces, hashes[i], 0, &(uint64_t){ 0 });
+	free(pieces.all);
+	free(hashes);
 	return rc;
 }
 

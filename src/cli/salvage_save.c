@@ -2,6 +2,7 @@
 #include "cli/salvage_job.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "cli/signal.h"
@@ -312,14 +313,28 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 	return bpk_ident_leave_out(info, &job->less, err);
 }
 
-/* The raw data have moved chunks, and no identity proves these. */
-static int doubt_moves(struct bpk_salvage_job *job, struct bpk_err *err)
+/* The raw data have moved chunks, or lack some that are intact, and no identity proves these. */
+static int doubt_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
-	if (!job->raw_moves || job->proves_ident)
+	struct bpk_salvage *found = &job->found;
+	uint64_t lacking;
+	char line[128];
+
+	if (job->raw == NULL || job->proves_ident)
 		return 0;
-	job->found.estimated = true;
-	return bpk_salvage_doubt(
-		&job->found, "the intact chunks lie in another order than in the raw data", err);
+	if (bpk_salvage_test_strays(job, &lacking, err) != 0)
+		return -1;
+	found->estimated = found->estimated || job->raw_moves || lacking > 0;
+	if (job->raw_moves &&
+	    bpk_salvage_doubt(found, "the intact chunks lie in another order than in the raw data",
+			      err) != 0)
+		return -1;
+	if (lacking == 0)
+		return 0;
+	snprintf(line, sizeof line,
+		 "%" PRIu64 " more intact %s left out, and %s not in the raw data", lacking,
+		 bpk_plural(lacking, "chunk is", "chunks are"), bpk_plural(lacking, "is", "are"));
+	return bpk_salvage_doubt(found, line, err);
 }
 
 /* The parts that the new archive takes over. */
@@ -338,7 +353,7 @@ static int make_info(struct bpk_salvage_job *job, struct bpk_info *info, struct 
 	info->chunks.checksum = found->checksum;
 	if (info->chunks.typesize == 0)
 		info->chunks.typesize = found->typesize;
-	return settle_ident(job, info, err) != 0 ? -1 : doubt_moves(job, err);
+	return settle_ident(job, info, err) != 0 ? -1 : doubt_raw(job, err);
 }
 
 /* The layout of the old archive, if the format writes it; or NULL. */

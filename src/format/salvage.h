@@ -75,6 +75,9 @@ struct bpk_salvage {
 	const char *unplaced;
 	size_t nothers; /* intact chunks of another size, as of an archive inside the data */
 	bool is_part;   /* the file has another archive, or its intact chunks */
+	/* Of a directory: a list of its own of intact chunks that have the size of one, but that of
+	 * no place where they were found. Borrowed from parts; NULL: there is none. */
+	const struct bpk_salvage *strays;
 
 	/* Other parts that the new archive takes over: metadata, array, defaults of a frame.
 	 * Borrowed from parts; NULL: none. */

@@ -211,3 +211,24 @@ rounds() {
     ends 1 bpk repair --apply --from F -o new.b2nd x.b2nd
     says 'F: is no file of the 240000 raw bytes that x.b2nd has, in the order of its chunks, since the shape is lost$'
 }
+
+@test "raw data that lack an intact chunk of a data file with another number have status 2" {
+    local case per last option
+    data noise 4439 A
+    cp A B
+    printf OTHER | dd of=B bs=1 seek=1900 conv=notrunc status=none
+    for case in "1000 5" "1000 7" "2000 3" "1000 5 --identity"; do
+        read -r per last option <<<"$case"
+        rm -rf d.blpd new.blpd
+        bpk pack -q -z 1000 --superchunk-size "$per" ${option:+"$option"} -o d.blpd A
+        # chunk 1, which B lacks, is in the first or the second file
+        mv d.blpd/data/__$((2000 / per))__.bin moved
+        [ "$last" = 7 ] || mv "d.blpd/data/__${last}__.bin" d.blpd/data/__$((2000 / per))__.bin
+        mv moved "d.blpd/data/__${last}__.bin"
+        ends 0 bpk repair --apply --from A -o new.blpd d.blpd
+        bpk cat new.blpd | cmp - A
+        ends 2 bpk repair --json --apply --from B -f -o new.blpd d.blpd
+        grep -q '"certain":false' "$out"
+        says '1 more intact chunk is left out, and is not in the raw data'
+    done
+}

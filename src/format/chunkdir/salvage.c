@@ -16,12 +16,20 @@ struct data_file {
 	bool blaze;       /* by its name; else of bcolz */
 };
 
+/* The parts of a salvage with meta files. From the heap. */
+struct parts {
+	void *reader;
+	struct bpk_salvage strays;
+};
+
 /* One thread's own. */
 struct search {
 	struct bpk_dir *dir;
 	struct bpk_salvage *salvage;
 	struct bpk_err *err;
 	const struct bpk_chunkdir_reader *reader; /* NULL: the meta files are damaged */
+	struct bpk_salvage *strays;               /* then: as in bpk_salvage */
+	bool is_missing;                          /* and some of its data files are */
 	bool unsure;         /* numbers of chunks in some file follow from their order and sizes */
 	uint64_t data, last; /* sums of the shares of intact chunks, as in sizes */
 	struct bpk_buf scratch;
@@ -56,6 +64,23 @@ static int add_share(struct search *s, struct bpk_source *source, const struct b
 	return 0;
 }
 
+/* Keep a chunk that has no place, unless it is that of an archive inside the data, by its size. */
+static int keep_stray(struct search *s, const struct bpk_saved *saved)
+{
+	const struct bpk_chunkdir *set = &s->reader->set;
+	struct bpk_saved stray = *saved;
+
+	if (saved->guessed ||
+	    (saved->raw_size != bpk_chunkdir_chunk_size(set, set->columns, 0) &&
+	     saved->raw_size !=
+		     bpk_chunkdir_chunk_size(set, set->columns, set->columns->nchunks - 1)))
+		return 0;
+	return bpk_salvage_add_file(s->strays, s->salvage->files[saved->file], &stray.file,
+				    s->err) != 0
+		       ? -1
+		       : bpk_salvage_add(s->strays, &stray, s->err);
+}
+
 static int add_chunk(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
 		     const struct bpk_saved *saved)
 {
@@ -63,7 +88,7 @@ static int add_chunk(struct search *s, struct bpk_source *source, const struct b
 	    saved->raw_size != bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
 						       saved->number)) {
 		s->salvage->nothers++;
-		return 0;
+		return keep_stray(s, saved);
 	}
 	if (s->reader != NULL && s->reader->set.sizes.digests.given &&
 	    add_share(s, source, found, saved) != 0)
@@ -71,18 +96,24 @@ static int add_chunk(struct search *s, struct bpk_source *source, const struct b
 	return bpk_salvage_add(s->salvage, saved, s->err);
 }
 
+/* Of a file with a chunk that has no place, or without a number of its own, no chunk is one of an
+ * append before its commit. */
 static int add_chunks(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
 		      uint64_t file, uint64_t first, uint64_t most)
 {
+	size_t nothers = s->salvage->nothers;
+
 	for (size_t i = 0; i < found->count; i++) {
 		struct bpk_saved saved = found->all[i];
+		int rc = 0;
 
-		/* behind the last may be those of an append before its commit */
-		if (!saved.intact || saved.number >= most)
-			continue;
 		saved.number += first;
 		saved.file = file;
-		if (add_chunk(s, source, found, &saved) != 0)
+		if (saved.intact && found->all[i].number < most)
+			rc = add_chunk(s, source, found, &saved);
+		else if (saved.intact && (most == 0 || s->salvage->nothers > nothers))
+			rc = keep_stray(s, &saved);
+		if (rc != 0)
 			return -1;
 	}
 	return 0;
@@ -107,7 +138,7 @@ static void fit_numbers(const struct search *s, uint64_t first, uint64_t most,
 }
 
 /* Search a file of most chunks, the first of which is chunk first of the dataset; most may be
- * unknown. */
+ * unknown, or 0 for a file that has no place there. */
 static int search_file(struct search *s, const char *name, uint64_t first, uint64_t most)
 {
 	struct bpk_salvage found = { .guesses = s->salvage->guesses };
@@ -116,8 +147,10 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 	uint64_t file;
 	int rc;
 
-	if (bpk_dir_source(s->dir, name, &source, &why) != 0)
+	if (bpk_dir_source(s->dir, name, &source, &why) != 0) {
+		s->is_missing = true;
 		return why.kind == BPK_CORRUPT ? 0 : bpk_fail_as(s->err, &why);
+	}
 	rc = bpk_bloscpack_salvage_source(source, &found, s->err);
 	if (rc != 0)
 		bpk_err_subject(s->err, "%s", name);
@@ -127,7 +160,7 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 		s->chunk_size = found.chunk_size;
 		s->unsized = found.unsized;
 	}
-	if (rc == 0 && !found.counted && found.count > 0) {
+	if (rc == 0 && !found.counted && found.count > 0 && most > 0) {
 		fit_numbers(s, first, most, &found);
 		s->unsure = s->unsure || !found.counted;
 	}
@@ -147,6 +180,62 @@ static int search_file(struct search *s, const char *name, uint64_t first, uint6
 }
 
 /* ---- With meta files ---- */
+
+static int add_file(struct search *s, uint64_t number, bool blaze)
+{
+	struct data_file *files =
+		bpk_alloc_grow(s->files, s->nfiles, &s->room, sizeof *files, s->err);
+
+	if (files == NULL)
+		return -1;
+	s->files = files;
+	files[s->nfiles++] = (struct data_file){ .number = number, .blaze = blaze };
+	return 0;
+}
+
+static int visit(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct search *s = arg;
+	uint64_t number;
+	bool blaze = bpk_chunkdir_is_blaze_file(name, &number);
+
+	s->has_columns = s->has_columns || entry == BPK_ENTRY_DIRECTORY;
+	if (entry != BPK_ENTRY_FILE || (!blaze && !bpk_chunkdir_is_bcolz_file(name, &number)))
+		return 0;
+	return add_file(s, number, blaze);
+}
+
+/* A folder that is missing has lost all files. */
+static int list_files(struct search *s, const char *folder)
+{
+	struct bpk_err why = { 0 };
+
+	if (bpk_dir_list(s->dir, folder, visit, s, &why) == 0 || why.kind == BPK_CORRUPT)
+		return 0;
+	return why.kind == BPK_OK ? -1 : bpk_fail_as(s->err, &why);
+}
+
+/* A data file that is missing may have got a number that is too large. */
+static int search_strays(struct search *s)
+{
+	const struct bpk_chunkdir *set = &s->reader->set;
+	const struct bpk_chunkdir_column *column = &set->columns[0];
+	struct bpk_buf name = { 0 };
+	int rc = list_files(s, column->folder);
+
+	for (size_t i = 0; rc == 0 && i < s->nfiles; i++) {
+		const struct data_file *file = &s->files[i];
+
+		if (file->number < column->nfiles ||
+		    file->blaze != (set->layout == BPK_CHUNKDIR_BLAZE))
+			continue;
+		rc = bpk_chunkdir_file_name(set, column, file->number, &name, s->err);
+		if (rc == 0)
+			rc = search_file(s, (const char *)name.data, 0, 0);
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
 
 static int search_column(struct search *s)
 {
@@ -215,7 +304,8 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 	salvage->typesize = info->chunks.typesize;
 	salvage->sealed = info->seal.sealed;
 	salvage->state = hash_digests(&s->reader->set.sizes.digests);
-	if (search_column(s) != 0 || doubt_numbers(s) != 0)
+	if (search_column(s) != 0 || (s->is_missing && search_strays(s) != 0) ||
+	    doubt_numbers(s) != 0)
 		return -1;
 	compare_sums(s);
 	return info->damage == NULL ? 0
@@ -230,30 +320,6 @@ static int compare_files(const void *a, const void *b)
 	const struct data_file *x = a, *y = b;
 
 	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int add_file(struct search *s, uint64_t number, bool blaze)
-{
-	struct data_file *files =
-		bpk_alloc_grow(s->files, s->nfiles, &s->room, sizeof *files, s->err);
-
-	if (files == NULL)
-		return -1;
-	s->files = files;
-	files[s->nfiles++] = (struct data_file){ .number = number, .blaze = blaze };
-	return 0;
-}
-
-static int visit(void *arg, const char *name, enum bpk_entry entry)
-{
-	struct search *s = arg;
-	uint64_t number;
-	bool blaze = bpk_chunkdir_is_blaze_file(name, &number);
-
-	s->has_columns = s->has_columns || entry == BPK_ENTRY_DIRECTORY;
-	if (entry != BPK_ENTRY_FILE || (!blaze && !bpk_chunkdir_is_bcolz_file(name, &number)))
-		return 0;
-	return add_file(s, number, blaze);
 }
 
 /* Sort the files, and keep those of the layout that most have: each number once. */
@@ -415,15 +481,11 @@ static int find_state(struct search *s)
 static int take_files(struct search *s)
 {
 	static char none[] = "", data[] = "data";
-	struct bpk_err why = { 0 };
 	uint64_t superchunk;
 
 	s->column = (struct bpk_chunkdir_column){ .name = none, .home = none, .folder = data };
-	if (find_state(s) != 0)
+	if (find_state(s) != 0 || list_files(s, data) != 0)
 		return -1;
-	if (bpk_dir_list(s->dir, data, visit, s, &why) != 0 && why.kind != BPK_CORRUPT)
-		return why.kind == BPK_OK ? -1 : bpk_fail_as(s->err, &why);
-	/* a folder that is missing has lost all files */
 	if (s->has_columns)
 		return bpk_fail(
 			s->err, BPK_UNSUPPORTED,
@@ -440,6 +502,33 @@ static int take_files(struct search *s)
 
 /* ---- All ---- */
 
+static void parts_free(void *own)
+{
+	struct parts *parts = own;
+
+	bpk_chunkdir_reader_ops.close(parts->reader);
+	bpk_salvage_clear(&parts->strays);
+	free(parts);
+}
+
+/* Takes the reader. */
+static int take_reader(struct search *s, void *reader)
+{
+	struct parts *parts = bpk_calloc(1, sizeof *parts, s->err);
+
+	if (parts == NULL) {
+		bpk_chunkdir_reader_ops.close(reader);
+		return -1;
+	}
+	parts->reader = reader;
+	s->reader = reader;
+	s->strays = &parts->strays;
+	s->salvage->strays = &parts->strays;
+	s->salvage->parts = parts;
+	s->salvage->release = parts_free;
+	return take_meta(s, bpk_chunkdir_reader_ops.info(reader));
+}
+
 int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salvage,
 			 struct bpk_err *err)
 {
@@ -453,16 +542,13 @@ int bpk_chunkdir_salvage(const struct bpk_place *place, struct bpk_salvage *salv
 
 	salvage->checksum = &bpk_checksums[0];
 	if (ops->open(&copy, &options, &reader, &why) == 0) {
-		s.reader = reader;
-		salvage->parts = reader;
-		salvage->release = ops->close;
-		rc = take_meta(&s, ops->info(reader));
+		rc = take_reader(&s, reader);
 		bpk_buf_clear(&s.scratch);
-		return rc;
-	}
-	if (bpk_err_is_of_machine(&why))
+	} else if (bpk_err_is_of_machine(&why)) {
 		return bpk_fail_as(err, &why);
-	rc = take_files(&s);
+	} else {
+		rc = take_files(&s);
+	}
 	free(s.files);
 	return rc;
 }
