@@ -280,6 +280,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 {
 	const char *disorder = bpk_merge_disorder(job->merge);
 	bool between, proven, is_bare, is_older = may_be_older(job);
+	bool lacks_newest = job->in.info->seal.generation < job->newest;
 	const char *doubt = bpk_merge_doubt(job->merge, &between);
 
 	if (job->from != NULL && job->in.info->members <= 1 &&
@@ -296,7 +297,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		disorder = NULL;
 	proven = proven || has_digests(job->in.info);
 	is_bare = bpk_merge_bare(job->merge) > 0 && !proven;
-	job->in_doubt = disorder != NULL || is_bare || is_older;
+	job->in_doubt = disorder != NULL || is_bare || is_older || lacks_newest;
 	if (applies && bpk_salvage_save(job, err) != 0)
 		return -1;
 	print_whole(job, applies);
@@ -306,7 +307,7 @@ static int give_whole(struct bpk_salvage_job *job, bool applies, struct bpk_err 
 		return bpk_fail(err, BPK_CORRUPT, "%s", disorder);
 	if (is_bare)
 		return fail_bare(job, err);
-	if (job->in.info->seal.generation < job->newest)
+	if (lacks_newest)
 		return fail_older(job, err);
 	if (is_older)
 		return bpk_fail(err, BPK_CORRUPT, "%s", bpk_merge_since(job->merge, true));

@@ -228,6 +228,7 @@ static int doubt_copies(struct bpk_salvage_job *job, struct bpk_err *err)
 
 	if (job->differ)
 		since = "the copies have seals of two generations, and may be of two states";
+	job->in_doubt = job->in_doubt || since != NULL;
 	if (since != NULL && bpk_salvage_doubt(&job->found, since, err) != 0)
 		return -1;
 	if (lone == NULL)

@@ -55,7 +55,7 @@ struct bpk_salvage_job {
 	const char *newest_path;
 	bool differ;
 	bool untold;    /* some copy has no seal, or one without a generation */
-	bool in_doubt;  /* some differ in chunks or their order, and none is proven */
+	bool in_doubt;  /* they differ, or may be of two states, and none is proven */
 	bool is_whole;  /* and their union is written byte by byte */
 	bool is_saved;  /* and the result is in its place */
 	bool is_mapped; /* the map was printed, or is for the record */

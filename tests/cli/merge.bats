@@ -554,7 +554,8 @@ END
         fi
         for copies in "0.$kind 1.$kind" "1.$kind 0.$kind"; do
             rm -rf new.$kind
-            ends 2 bpk repair --merge -o new.$kind $copies
+            ends 2 bpk repair --merge --json -o new.$kind $copies
+            grep -q '"certain":false' "$out"
             says "the result is of an older state: its seal is of generation 1, and that of 1.$kind of 2$"
         done
     done
@@ -648,7 +649,8 @@ tells_states() { # old new line
     local order
     for order in "$1 $2" "$2 $1"; do
         rm -rf out
-        ends 2 bpk repair --merge -o out $order
+        ends 2 bpk repair --merge --json -o out $order
+        grep -q '"certain":false' "$out"
         says "are of two states of the archive, as $3; the result may have parts of the older one$"
     done
 }
@@ -1294,7 +1296,8 @@ tells_states() { # old new line
     at=26675
     { tail -c +$((at + 1)) 3.b2frame && head -c $at 3.b2frame; } >2.b2frame
     for order in "1.b2frame 2.b2frame" "2.b2frame 1.b2frame"; do
-        ends 2 bpk repair --merge -f -o new.b2frame $order
+        ends 2 bpk repair --merge --json -f -o new.b2frame $order
+        grep -q '"certain":false' "$out"
         says 'has others that are damaged or of another state of the archive; the result may have parts of the older one'
     done
 }
