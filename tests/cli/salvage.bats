@@ -385,6 +385,18 @@ END
     says 'the header is lost'
     bpk cat new.b2frame | head -c 28000 | cmp - <(head -c 28000 A)
     bpk cat new.b2frame | tail -c +35001 | cmp - <(tail -c +35001 A)
+    # nor the only one, which has all raw bytes that the header counts
+    local at from
+    head -c 60000 A >B
+    for at in 60 61; do
+        bpk pack -q -f -F b2frame -z 60000 --checksum none -o x.b2frame B
+        printf '\1' | dd of=x.b2frame bs=1 seek=$at conv=notrunc status=none
+        for from in "" "--from B"; do
+            ends 2 bpk repair --apply -f $from -o new.b2frame x.b2frame
+            says 'the header is lost'
+            bpk cat new.b2frame | cmp - B
+        done
+    done
 }
 
 @test "a damaged archive without checksums is never called whole, unless a seal or an identity proves it" {

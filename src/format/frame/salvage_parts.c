@@ -259,10 +259,12 @@ static void drop_old_trailer(struct bpk_frame_left *left, const struct bpk_salva
 	bpk_frame_digests_clear(&left->hints);
 }
 
-/* Leave a header out that no digest proves if no chunk has its size: it is damaged. */
+/* Leave a header out that no digest proves if no chunk has its size: it is damaged. Of a single one
+ * it must count the raw bytes, as the only chunk has all of them. */
 static void test_header(struct bpk_frame_left *left, const struct bpk_salvage *found)
 {
 	size_t usual = 0;
+	bool is_only = false;
 
 	if (!left->has_fields || left->header.chunk_size <= 0 || left->digests.checksum != NULL)
 		return;
@@ -272,8 +274,9 @@ static void test_header(struct bpk_frame_left *left, const struct bpk_salvage *f
 		if (chunk->intact && bpk_frame_left_has_size(left, chunk->raw_size))
 			return;
 		usual += chunk->intact && chunk->raw_size == found->chunk_size;
+		is_only = is_only || (chunk->intact && chunk->raw_size == left->header.raw_size);
 	}
-	if (usual > 1)
+	if (usual > 1 || is_only)
 		left->has_header = left->has_fields = false;
 }
 
