@@ -258,8 +258,9 @@ static bool is_filled(const struct bpk_merge *m, const struct bpk_merge_file *fi
 	return false;
 }
 
-/* The same in the size with which these lead to the most chunks. *best: their score. Of equal ones
- * that is too small behind whose end they lead to a chunk, and best which a chunk ends. */
+/* The same in the size with which these lead to the most chunks. *best: their score. Of two sizes
+ * with equal scores the smaller one is wrong if the parts lead to a chunk behind its end; else the
+ * one that an intact chunk ends is better. */
 static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_format *format, int64_t *best, struct bpk_err *err)
 {

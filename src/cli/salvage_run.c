@@ -142,6 +142,7 @@ static int refuse_members(const struct bpk_input *in, struct bpk_err *err)
 int bpk_salvage_find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_place *place = &job->in.place;
+	size_t doubt;
 
 	if (refuse_members(&job->in, err) != 0)
 		return -1;
@@ -149,8 +150,10 @@ int bpk_salvage_find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 	     bpk_dir_generation(place->directory, &job->generation, err) != 0) ||
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
+	doubt = job->found.doubt.size;
 	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
 		return -1;
+	job->in_doubt = job->in_doubt || job->found.doubt.size > doubt; /* two states */
 	count_chunks(job);
 	if ((job->lost > 0 || job->from != NULL) && bpk_salvage_test_peaks(job, err) != 0)
 		return bpk_input_subject(&job->in, err);
