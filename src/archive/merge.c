@@ -131,8 +131,7 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
 	    bpk_merge_choose(m, err) != 0)
 		return -1;
-	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_take_shifted(m, err) != 0 ||
-	    bpk_merge_prove(m, err) != 0)
+	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0)
 		return -1;
 	return bpk_merge_find_strange(m, BPK_MERGE_UNION, err);
 }
@@ -153,6 +152,7 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		   bpk_merge_ident_fn *compare, void *arg, struct bpk_merge **opened,
 		   struct bpk_err *err)
 {
+	enum { BUDGET = 1 << 26 };
 	struct opened *o = bpk_calloc(1, sizeof *o, err);
 
 	*opened = NULL;
@@ -164,7 +164,7 @@ int bpk_merge_open(const struct bpk_input *copies, size_t ncopies, const struct 
 		.format = format,
 		.compare = compare,
 		.arg = arg,
-		.budget = BPK_MERGE_BUDGET,
+		.budget = BUDGET,
 		.alone = BPK_MERGE_UNION,
 	};
 	if (merge_still(&o->merge, err) != 0) {

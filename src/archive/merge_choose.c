@@ -284,18 +284,6 @@ static int choose_alone(struct bpk_merge *m, struct bpk_merge_file *file,
 	return file->size == size ? 0 : choose_size(m, file, format, size, best, &reach, err);
 }
 
-int bpk_merge_choose_size(struct bpk_merge *m, uint64_t size, struct bpk_err *err)
-{
-	uint64_t reach;
-	int64_t score = -1;
-	int rc;
-
-	m->budget = BPK_MERGE_BUDGET;
-	rc = choose_size(m, &m->files[0], m->format, size, &score, &reach, err);
-	m->is_open = rc == 0 && score >= 0;
-	return rc;
-}
-
 /* True if the file is no more than an intact chunk in some copy: base and size are set. */
 static bool take_chunk_file(const struct bpk_merge *m, struct bpk_merge_file *file)
 {

@@ -118,9 +118,6 @@ struct bpk_merge {
 /* The copies, or their union. */
 enum { BPK_MERGE_UNION = -1 };
 
-/* Bytes and chunks that are looked at to choose parts. */
-enum { BPK_MERGE_BUDGET = 1 << 26 };
-
 /* ---- Files and views: merge_view.c ---- */
 
 /* List the files of all copies, whose chunks were found. */
@@ -321,9 +318,6 @@ int bpk_merge_file_format(const struct bpk_merge *m, const struct bpk_merge_file
 /* Choose sizes and parts of all files. */
 int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
 
-/* Choose them again, for this size of a single file. */
-int bpk_merge_choose_size(struct bpk_merge *m, uint64_t size, struct bpk_err *err);
-
 /* The runs are there: if the archive is not sound, try other parts; note those that nothing
  * proves. */
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
@@ -364,13 +358,5 @@ int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, 
 
 /* Fill the runs of all files. */
 int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err);
-
-/*
- * Chunks are lost, and no copy of a single file has its size: bytes came or went in the one that
- * tells the numbers, and another one has lost its head. Fill the runs for the size that both
- * together show, if that gives more chunks; note in disorder a chunk that its neighbours alone
- * place.
- */
-int bpk_merge_take_shifted(struct bpk_merge *m, struct bpk_err *err);
 
 #endif

@@ -181,9 +181,8 @@ static size_t find_base(const struct bpk_merge *m, const struct bpk_merge_file *
 	while (base + 1 < m->ncopies && file->sizes[base] != file->size)
 		base++;
 	for (size_t c = 0; file->sizes[base] != file->size && c < m->ncopies; c++)
-		if (file->sizes[c] != BPK_UNKNOWN &&
-		    (file->sizes[c] > file->size || file->trust[c] == BPK_MERGE_SURE))
-			return c; /* with bytes behind it that are foreign, or too few */
+		if (file->sizes[c] != BPK_UNKNOWN && file->sizes[c] > file->size)
+			return c; /* with bytes behind it that are foreign */
 	return base;
 }
 

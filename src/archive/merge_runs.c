@@ -1,7 +1,6 @@
 /* Takes the intact chunks of damaged copies. Called by merge.c. */
 #include "archive/merge_inner.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- Places ---- */
@@ -463,107 +462,4 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 	}
 	count_bare(m);
 	return 0;
-}
-
-/* ---- A size that no copy has ---- */
-
-/* The size of a loose copy once it has as many bytes before its chunks as a sure one, which tells
- * of more chunks than there are; unknown: no chunk shows that, or a copy has this size. */
-static uint64_t find_size(const struct bpk_merge *m, size_t sure, size_t loose)
-{
-	const struct bpk_merge_file *file = &m->files[0];
-	const struct bpk_merge_prints *list = &m->prints[sure];
-	uint64_t size = BPK_UNKNOWN, first = BPK_UNKNOWN;
-
-	if (m->dropped[sure] || m->dropped[loose] || file->trust[sure] != BPK_MERGE_SURE ||
-	    file->trust[loose] != BPK_MERGE_LOOSE || m->found[sure].nchunks <= file->nruns)
-		return BPK_UNKNOWN;
-	for (size_t i = 0; i < list->count; i++) {
-		const struct bpk_merge_print *twin =
-			bpk_merge_find_twin(&m->prints[loose], &list->all[i]);
-
-		if (twin == NULL || list->all[i].offset >= first)
-			continue;
-		first = list->all[i].offset;
-		size = file->sizes[loose] + first - twin->offset;
-	}
-	for (size_t c = 0; c < m->ncopies; c++)
-		if (file->sizes[c] == size)
-			return BPK_UNKNOWN;
-	return size;
-}
-
-/* *is: a sure copy has the chunk, or its digest before the next one. */
-static int is_told(struct bpk_merge *m, const struct bpk_merge_run *run,
-		   const struct bpk_merge_run *next, bool *is, struct bpk_err *err)
-{
-	struct bpk_merge_file *file = &m->files[0];
-	uint64_t size = m->found[run->copy].seal_size;
-	struct bpk_merge_run digest = { .at = BPK_UNKNOWN, .size = size, .copy = run->copy }, other;
-
-	digest.offset = run->offset + run->size - size;
-	other = digest;
-	*is = false;
-	for (size_t c = 0; !*is && c < m->ncopies; c++) {
-		const struct bpk_merge_print *behind =
-			next == NULL ? NULL : bpk_merge_find_print(&m->prints[c], next->hash);
-
-		if (m->dropped[c] || file->trust[c] != BPK_MERGE_SURE)
-			continue;
-		*is = has_number(&m->prints[c], run);
-		if (*is || size == 0 || behind == NULL || !behind->once || behind->offset < size)
-			continue;
-		other.copy = c;
-		other.offset = behind->offset - size;
-		if (bpk_merge_compare_runs(m, file, &digest, file, &other, is, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Note in disorder the first chunk that its neighbours alone place. */
-static int note_between(struct bpk_merge *m, struct bpk_err *err)
-{
-	const struct bpk_merge_file *file = &m->files[0];
-	bool is = true;
-
-	for (size_t i = 0; m->disorder.size == 0 && i < file->nruns; i++) {
-		const struct bpk_merge_run *run = &file->runs[i], *next = run + 1;
-		bool joins = i + 1 < file->nruns && next->at == run->at + run->size;
-
-		if (is_told(m, run, joins ? next : NULL, &is, err) != 0)
-			return -1;
-		if (!is && bpk_buf_printf(&m->disorder, err,
-					  "only the chunks around it place chunk %" PRIu64
-					  " of %s, which may be of another state of the archive",
-					  run->number, m->copies[run->copy].path) != 0)
-			return -1;
-	}
-	return is ? 0 : bpk_buf_append(&m->disorder, bpk_view("", 1), err);
-}
-
-static int take_in_size(struct bpk_merge *m, uint64_t size, struct bpk_err *err)
-{
-	m->files[0].nruns = 0;
-	return bpk_merge_choose_size(m, size, err) != 0 ? -1 : bpk_merge_take_chunks(m, err);
-}
-
-int bpk_merge_take_shifted(struct bpk_merge *m, struct bpk_err *err)
-{
-	struct bpk_merge_file *file = m->files;
-	uint64_t usual, size = BPK_UNKNOWN;
-	size_t nruns;
-
-	/* elsewhere the order in the file is not that of the numbers */
-	if (m->names != NULL || m->format->repack != NULL || !m->is_open)
-		return 0;
-	usual = file->size;
-	nruns = file->nruns;
-	for (size_t i = 0; size == BPK_UNKNOWN && i < m->ncopies * m->ncopies; i++)
-		size = find_size(m, i / m->ncopies, i % m->ncopies);
-	if (size == BPK_UNKNOWN)
-		return 0;
-	if (take_in_size(m, size, err) != 0)
-		return -1;
-	return file->nruns > nruns ? note_between(m, err) : take_in_size(m, usual, err);
 }
