@@ -249,10 +249,11 @@ static int choose_size(struct bpk_merge *m, struct bpk_merge_file *file,
 	return rc;
 }
 
-/* True if the last intact chunk of a copy ends the file in this size, so that no bytes came. */
+/* True if the last intact chunk of a copy ends the data file of a directory in this size, so that
+ * no bytes came. */
 static bool is_filled(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t size)
 {
-	for (size_t c = 0; c < m->ncopies; c++)
+	for (size_t c = 0; m->names != NULL && c < m->ncopies; c++)
 		if (file->sizes[c] == size && file->end[c] == size)
 			return true;
 	return false;

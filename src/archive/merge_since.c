@@ -333,13 +333,14 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 
 /* ---- by numbers ---- */
 
-/* One of two copies may have lost a whole chunk, so that those behind it have moved up: each copy
- * is sure of its numbers, and one chunk has another number in each of them. */
+/* One of two files of other sizes may have lost a whole chunk, so that those behind it have moved
+ * up: each copy is sure of its numbers, and one chunk has another number in each of them. */
 static int compare_numbers(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
 {
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
-	if (x->exchangeable || y->exchangeable || !bpk_merge_is_sure(x) || !bpk_merge_is_sure(y))
+	if (m->names != NULL || m->files[0].sizes[a] == m->files[0].sizes[b] ||
+	    !bpk_merge_is_sure(x) || !bpk_merge_is_sure(y))
 		return 0;
 	for (size_t i = 0; i < m->prints[a].count && m->since.size == 0; i++) {
 		const struct bpk_merge_print *print = &m->prints[a].all[i];
