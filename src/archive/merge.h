@@ -75,6 +75,12 @@ int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, bool *alone, str
  * so is in a wrong order. Then bpk_merge_fall_back takes a copy. */
 int bpk_merge_is_refuted(struct bpk_merge *merge, bool *is, struct bpk_err *err);
 
+/* Doubt the places of found, which are those of the place, if the copies together have a chunk at
+ * two of them that no copy has twice: one may have lost a whole chunk, so that others of its size
+ * have moved up to its place. All chunks are read. */
+int bpk_merge_find_twice(struct bpk_merge *merge, const struct bpk_place *place,
+			 struct bpk_salvage *found, struct bpk_err *err);
+
 /* Complete the chunks that were found in the place by those of copies whose numbers are certain.
  * They are read from the copies, which must stay open. */
 int bpk_merge_complete(const struct bpk_merge *merge, struct bpk_salvage *found,

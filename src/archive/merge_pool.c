@@ -10,6 +10,7 @@
  */
 #include "archive/merge_inner.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* True if each intact chunk of the copy is that of its number. */
@@ -283,6 +284,96 @@ int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, s
 		}
 	}
 	return 0;
+}
+
+/* ---- A chunk at two places ---- */
+
+/* An intact chunk, with the hash of its packed bytes. */
+struct hashed {
+	uint64_t hash, number;
+};
+
+static int compare_hashes(const void *a, const void *b)
+{
+	const struct hashed *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int list_hashed(const struct bpk_place *place, const struct bpk_salvage *found,
+		       struct hashed *all, size_t *count, struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 };
+	int rc = 0;
+
+	*count = 0;
+	for (size_t i = 0; rc == 0 && i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+
+		if (!is_given(saved) || saved->special != BPK_SPECIAL_NONE)
+			continue;
+		rc = bpk_salvage_fetch(place, found, saved, &bytes, err);
+		all[*count].number = saved->number;
+		all[(*count)++].hash = bpk_hash_words(BPK_HASH_START, bpk_buf_view(&bytes));
+	}
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+/* True if some copy has this chunk twice, since its data repeat. */
+static bool is_repeated(const struct bpk_merge *m, uint64_t hash)
+{
+	for (size_t c = 0; c < m->ncopies; c++) {
+		size_t times = 0;
+
+		for (size_t i = 0; i < m->prints[c].count; i++)
+			times += m->prints[c].all[i].bytes == hash;
+		if (times > 1)
+			return true;
+	}
+	return false;
+}
+
+static int doubt_twice(const struct hashed *x, struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct bpk_err line = { 0 };
+
+	bpk_fail(&line, BPK_CORRUPT,
+		 "chunks %" PRIu64 " and %" PRIu64
+		 " are one that no copy has twice: a copy may have lost a chunk, and have others "
+		 "at wrong places",
+		 x[0].number, x[1].number);
+	return bpk_salvage_doubt(found, line.text, err);
+}
+
+int bpk_merge_find_twice(struct bpk_merge *m, const struct bpk_place *place,
+			 struct bpk_salvage *found, struct bpk_err *err)
+{
+	struct hashed *all;
+	size_t count;
+	int rc;
+
+	/* digests that an index records for its numbers prove more */
+	if (found->numbered || !found->counted)
+		return 0;
+	all = bpk_calloc(found->count + 1, sizeof *all, err);
+	if (all == NULL)
+		return -1;
+	rc = bpk_merge_list_prints(m, err);
+	if (rc == 0)
+		rc = list_hashed(place, found, all, &count, err);
+	if (rc == 0)
+		qsort(all, count, sizeof *all, compare_hashes);
+	for (size_t i = 0; rc == 0 && i + 1 < count; i++) {
+		if (all[i].hash != all[i + 1].hash || is_repeated(m, all[i].hash))
+			continue;
+		rc = doubt_twice(&all[i], found, err);
+		break;
+	}
+	free(all);
+	return rc;
 }
 
 /* ---- The order of the union ---- */

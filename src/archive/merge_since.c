@@ -331,28 +331,6 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 	return bpk_merge_note_states(m, a, b, "their last chunks show", err);
 }
 
-/* ---- by numbers ---- */
-
-/* One of two files of other sizes may have lost a whole chunk, so that those behind it have moved
- * up: each copy is sure of its numbers, and one chunk has another number in each of them. */
-static int compare_numbers(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-
-	if (m->names != NULL || m->files[0].sizes[a] == m->files[0].sizes[b] ||
-	    !bpk_merge_is_sure(x) || !bpk_merge_is_sure(y))
-		return 0;
-	for (size_t i = 0; i < m->prints[a].count && m->since.size == 0; i++) {
-		const struct bpk_merge_print *print = &m->prints[a].all[i];
-		const struct bpk_merge_print *twin = bpk_merge_find_twin(&m->prints[b], print);
-
-		if (twin != NULL && twin->number != print->number &&
-		    note_chunk(m, a, b, bpk_max_u64(print->number, twin->number), err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* ---- by neighbours ---- */
 
 /* The intact chunk that ends where this one begins; NULL: none does. */
@@ -418,8 +396,6 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 				rc = compare_parts(m, a, b, err);
 			if (rc == 0)
 				rc = compare_ends(m, a, b, err);
-			if (rc == 0)
-				rc = compare_numbers(m, a, b, err);
 			if (rc == 0)
 				rc = compare_before(m, a, b, err);
 			if (rc == 0)

@@ -208,7 +208,7 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 
 	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
-	    (found->sealed && job->lost == 0 && found->counted))
+	    (found->sealed && job->lost == 0 && found->counted && !is_united(found)))
 		return 0;
 	found->unnoticed = true;
 	if (job->from != NULL)

@@ -151,7 +151,8 @@ int bpk_salvage_find_chunks(struct bpk_salvage_job *job, struct bpk_err *err)
 	    job->format->salvage(place, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	doubt = job->found.doubt.size;
-	if (job->merge != NULL && bpk_merge_complete(job->merge, &job->found, err) != 0)
+	if (job->merge != NULL && (bpk_merge_complete(job->merge, &job->found, err) != 0 ||
+				   bpk_merge_find_twice(job->merge, place, &job->found, err) != 0))
 		return -1;
 	job->in_doubt = job->in_doubt || job->found.doubt.size > doubt; /* two states */
 	count_chunks(job);
