@@ -322,17 +322,33 @@ static int list_hashed(const struct bpk_place *place, const struct bpk_salvage *
 	return rc;
 }
 
-/* True if some copy has this chunk twice, since its data repeat. */
-static bool is_repeated(const struct bpk_merge *m, uint64_t hash)
+/* The chunks of all copies, each with its copy as number, ascending. From the heap. */
+static struct hashed *list_all_prints(const struct bpk_merge *m, size_t *count, struct bpk_err *err)
 {
-	for (size_t c = 0; c < m->ncopies; c++) {
-		size_t times = 0;
+	struct hashed *all;
+	size_t room = 1;
 
+	for (size_t c = 0; c < m->ncopies; c++)
+		room += m->prints[c].count;
+	*count = 0;
+	all = bpk_calloc(room, sizeof *all, err);
+	if (all == NULL)
+		return NULL;
+	for (size_t c = 0; c < m->ncopies; c++)
 		for (size_t i = 0; i < m->prints[c].count; i++)
-			times += m->prints[c].all[i].bytes == hash;
-		if (times > 1)
+			all[(*count)++] = (struct hashed){ m->prints[c].all[i].bytes, c };
+	qsort(all, *count, sizeof *all, compare_hashes);
+	return all;
+}
+
+/* True if some copy has this chunk twice, since its data repeat. */
+static bool is_repeated(const struct hashed *prints, size_t count, uint64_t hash)
+{
+	size_t i = bpk_find_behind(&prints->hash, sizeof *prints, count, hash);
+
+	for (; i > 1 && prints[i - 2].hash == hash; i--)
+		if (prints[i - 1].number == prints[i - 2].number)
 			return true;
-	}
 	return false;
 }
 
@@ -351,27 +367,30 @@ static int doubt_twice(const struct hashed *x, struct bpk_salvage *found, struct
 int bpk_merge_find_twice(struct bpk_merge *m, const struct bpk_place *place,
 			 struct bpk_salvage *found, struct bpk_err *err)
 {
-	struct hashed *all;
-	size_t count;
+	struct hashed *all, *prints = NULL;
+	size_t count = 0, nprints = 0;
 	int rc;
 
 	/* digests that an index records for its numbers prove more */
 	if (found->numbered || !found->counted)
 		return 0;
 	all = bpk_calloc(found->count + 1, sizeof *all, err);
-	if (all == NULL)
-		return -1;
-	rc = bpk_merge_list_prints(m, err);
+	rc = all == NULL ? -1 : bpk_merge_list_prints(m, err);
 	if (rc == 0)
 		rc = list_hashed(place, found, all, &count, err);
 	if (rc == 0)
+		prints = list_all_prints(m, &nprints, err);
+	if (prints == NULL)
+		rc = -1;
+	else
 		qsort(all, count, sizeof *all, compare_hashes);
 	for (size_t i = 0; rc == 0 && i + 1 < count; i++) {
-		if (all[i].hash != all[i + 1].hash || is_repeated(m, all[i].hash))
+		if (all[i].hash != all[i + 1].hash || is_repeated(prints, nprints, all[i].hash))
 			continue;
 		rc = doubt_twice(&all[i], found, err);
 		break;
 	}
+	free(prints);
 	free(all);
 	return rc;
 }
