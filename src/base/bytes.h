@@ -162,6 +162,13 @@ static inline size_t bpk_min_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* True if all bytes are zeros. */
+static inline bool bpk_is_zero(struct bpk_view bytes)
+{
+	return bytes.size == 0 ||
+	       (bytes.data[0] == 0 && memcmp(bytes.data, bytes.data + 1, bytes.size - 1) == 0);
+}
+
 /*
  * FNV-1a, 64 bits. It finds names again and tells records apart; it proves nothing about bytes.
  * hash is BPK_HASH_START, or the hash of the preceding bytes.

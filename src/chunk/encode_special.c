@@ -11,11 +11,6 @@ static bool is_nan(const uint8_t *item, size_t typesize)
 	       (typesize == 8 && bpk_get_le64(item) == 0x7ff8000000000000);
 }
 
-static bool is_zero(const uint8_t *item, size_t size)
-{
-	return item[0] == 0 && memcmp(item, item + 1, size - 1) == 0;
-}
-
 /* As c-blosc2 does, chunks of zeros keep the flags that they would have had with blocks. */
 static size_t put_zeros(const struct bpk_encoding *e)
 {
@@ -50,10 +45,10 @@ size_t bpk_encode_special(const struct bpk_encoding *e)
 	size_t ts = e->recipe->typesize, size = e->raw.size;
 
 	if (size <= ts)
-		return is_zero(e->raw.data, size) ? put_zeros(e) : 0;
+		return bpk_is_zero(e->raw) ? put_zeros(e) : 0;
 	if (memcmp(e->raw.data, e->raw.data + ts, size - ts) != 0)
 		return 0;
-	if (is_zero(e->raw.data, ts))
+	if (bpk_is_zero(bpk_view(e->raw.data, ts)))
 		return put_zeros(e);
 	if (size % ts != 0 || bpk_pipeline_is_lossy(&e->pipeline))
 		return 0;

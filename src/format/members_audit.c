@@ -442,8 +442,7 @@ int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zer
 		if (bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &size, err) !=
 		    0)
 			return -1;
-		for (size_t i = 0; *zero && i < size; i++)
-			*zero = bytes[i] == 0;
+		*zero = bpk_is_zero(bpk_view(bytes, size));
 	}
 	return 0;
 }

@@ -27,19 +27,15 @@ static uint64_t hash(const uint8_t *record)
 	return bpk_hash(BPK_HASH_START, bpk_view(record, HASHED));
 }
 
-static bool all_zeros(const uint8_t *bytes, size_t size)
-{
-	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
 bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot)
 {
 	const uint8_t *record = header + BPK_GSD_RESERVED;
 
 	*slot = (struct bpk_gsd_slot){ 0 };
-	if (!all_zeros(record + BPK_GSD_RECORD, BPK_GSD_HEADER - BPK_GSD_RESERVED - BPK_GSD_RECORD))
+	if (!bpk_is_zero(bpk_view(record + BPK_GSD_RECORD,
+				  BPK_GSD_HEADER - BPK_GSD_RESERVED - BPK_GSD_RECORD)))
 		return false;
-	if (all_zeros(record, BPK_GSD_RECORD))
+	if (bpk_is_zero(bpk_view(record, BPK_GSD_RECORD)))
 		return true;
 	if (memcmp(record, record_magic, sizeof record_magic) != 0 ||
 	    bpk_get_le64(record + HASHED) != hash(record))
@@ -182,7 +178,7 @@ static void survey_piece(struct bpk_gsd_editor *editor, struct bpk_gsd_slot *slo
 		if (slot->equal == number && at + i < editor->index.size &&
 		    memcmp(entry, editor->index.data + at + i, BPK_GSD_ENTRY) == 0)
 			slot->equal++;
-		if (!all_zeros(entry, BPK_GSD_ENTRY))
+		if (!bpk_is_zero(bpk_view(entry, BPK_GSD_ENTRY)))
 			slot->dirty = number + 1;
 	}
 }

@@ -130,9 +130,7 @@ static void note_torn(struct bpk_gsd *gsd, uint64_t frame)
 /* The first entry without a location ends the list; it is all zeros unless a writer died there. */
 static void end_list(struct bpk_gsd *gsd, const uint8_t *bytes)
 {
-	static const uint8_t zeros[ENTRY];
-
-	if (memcmp(bytes, zeros, ENTRY) == 0)
+	if (bpk_is_zero(bpk_view(bytes, ENTRY)))
 		return;
 	bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is written in part", gsd->nentries);
 	note_torn(gsd, bpk_get_le64(bytes));

@@ -134,13 +134,6 @@ static bool is_checked(const struct raw *raw)
 	       raw->type + raw->entry.nrows + raw->entry.ncolumns + raw->step + raw->entry.location;
 }
 
-static bool is_empty(const uint8_t *bytes, size_t size)
-{
-	static const uint8_t zeros[NATURAL];
-
-	return memcmp(bytes, zeros, size) == 0;
-}
-
 /* A walk over the entries. The first pass checks them for an assumed entry size, the second stores
  * them. */
 struct walk {
@@ -176,7 +169,8 @@ static int take_to_check(struct walk *walk, const uint8_t *bytes, struct bpk_err
 {
 	struct raw raw = read_raw(bytes, walk->entry_size);
 
-	if (raw.entry.location == 0 && (walk->number > 0 || is_empty(bytes, walk->entry_size)))
+	if (raw.entry.location == 0 &&
+	    (walk->number > 0 || bpk_is_zero(bpk_view(bytes, walk->entry_size))))
 		return 1;
 	if (raw.entry.location != 0 && is_checked(&raw))
 		return 0;

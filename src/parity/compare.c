@@ -21,11 +21,6 @@ static bool is_good(struct bpk_view cell, const uint8_t *digest, bool *good, str
 	return true;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-	return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
 /* Compare the cells of a piece that was read; there bytes of it exist. */
 static int compare_piece(const struct bpk_parity *parity, const struct bpk_segment *s,
 			 uint64_t number, struct bpk_span piece, uint64_t there,
@@ -39,7 +34,7 @@ static int compare_piece(const struct bpk_parity *parity, const struct bpk_segme
 			     &good, err))
 			return -1;
 		if (good && at + size <= there) {
-			scan->alike += !is_zero(piece.data + at, size);
+			scan->alike += !bpk_is_zero(bpk_view(piece.data + at, size));
 			continue;
 		}
 		mark(scan->data, s->first + number);

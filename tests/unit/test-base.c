@@ -87,6 +87,21 @@ static void test_hash_is_fnv_1a_and_goes_on(void **state)
 		    bpk_hash_text(BPK_HASH_START, "foobar"));
 }
 
+static void test_zeros_are_told_from_other_bytes(void **state)
+{
+	uint8_t bytes[5] = { 0 };
+
+	(void)state;
+	assert_true(bpk_is_zero(bpk_view(NULL, 0)));
+	assert_true(bpk_is_zero(bpk_view(bytes, 1)));
+	assert_true(bpk_is_zero(bpk_view(bytes, sizeof bytes)));
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		bytes[i] = 1;
+		assert_false(bpk_is_zero(bpk_view(bytes, sizeof bytes)));
+		bytes[i] = 0;
+	}
+}
+
 static void test_last_key_that_is_at_most(void **state)
 {
 	static const struct {
@@ -238,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
 		cmocka_unit_test(test_buffer_grows_and_keeps),
 		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
+		cmocka_unit_test(test_zeros_are_told_from_other_bytes),
 		cmocka_unit_test(test_last_key_that_is_at_most),
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),

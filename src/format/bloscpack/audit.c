@@ -62,8 +62,7 @@ static int audit_fill(const struct audit *a, struct bpk_err *err)
 		rc = bpk_bloscpack_append(a->reader->source, m->fill_offset + done, size, &piece,
 					  "metadata's room", err);
 		bpk_source_release(a->reader->source);
-		for (size_t i = 0; i < piece.size; i++)
-			zero = zero && piece.data[i] == 0;
+		zero = bpk_is_zero(bpk_view(piece.data, piece.size));
 		done += size;
 	}
 	bpk_buf_clear(&piece);

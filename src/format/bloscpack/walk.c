@@ -98,9 +98,7 @@ int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t nu
 			  struct bpk_view head, const struct bpk_bloscpack_extent *extent,
 			  struct bpk_chunk_header *header, struct bpk_err *err)
 {
-	static const uint8_t zeros[BPK_CHUNK_HEADER_SIZE];
-
-	if (memcmp(head.data, zeros, sizeof zeros) == 0)
+	if (bpk_is_zero(bpk_view(head.data, BPK_CHUNK_HEADER_SIZE)))
 		return bpk_fail(err, BPK_CORRUPT, "zeros, expected a chunk's header");
 	if (bpk_chunk_header_read_plain(head, header, err) != 0)
 		return weigh(reader, head, extent, err);

@@ -193,13 +193,12 @@ static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct b
 /* Check the beginning of a journal of size bytes; an unfinished one may begin with zeros. */
 static int check_magic(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
 {
-	static const uint8_t zeros[sizeof bpk_record_magic];
 	uint8_t magic[sizeof bpk_record_magic] = { 0 };
 	size_t have = (size_t)bpk_min_u64(size, sizeof magic);
 
 	if (need(journal, 0, bpk_span(magic, have), err) != 0)
 		return -1;
-	if (memcmp(magic, bpk_record_magic, have) == 0 || memcmp(magic, zeros, have) == 0)
+	if (memcmp(magic, bpk_record_magic, have) == 0 || bpk_is_zero(bpk_view(magic, have)))
 		return 0;
 	return bpk_journal_refuse(journal, err, "it is no journal");
 }
@@ -277,14 +276,6 @@ static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 
 enum { SECTOR = 512 }; /* bytes compared at a time; a disk may lose whole sectors */
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (bytes[i] != 0)
-			return false;
-	return true;
-}
-
 /* Check that size bytes of the journal at position equal those of the file fd at offset. Sectors of
  * zeros prove nothing: they may never have been written. */
 static int compare_file(const struct bpk_journal *journal, uint64_t position, uint64_t size, int fd,
@@ -300,7 +291,8 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 		if (need(journal, at, bpk_span(saved, step), err) != 0 ||
 		    bpk_full_read_at(fd, offset + done, bpk_span(now, step), &got, err) != 0)
 			return -1;
-		if (!is_zero(saved, step) && (got < step || memcmp(saved, now, step) != 0))
+		if (!bpk_is_zero(bpk_view(saved, step)) &&
+		    (got < step || memcmp(saved, now, step) != 0))
 			return bpk_fail(
 				err, BPK_CORRUPT,
 				"its journal %s is cut short, and the bytes saved in it were "

@@ -9,10 +9,10 @@
 enum { BLOCK = 64 << 10 }; /* the unit of holes, in bytes */
 
 /* Three bytes reject most other data at once; memcmp then runs at its full speed. */
-static bool is_zero(const uint8_t *block)
+static bool is_zero_block(const uint8_t *block)
 {
 	return block[0] == 0 && block[BLOCK / 2] == 0 && block[BLOCK - 1] == 0 &&
-	       memcmp(block, block + 1, BLOCK - 1) == 0;
+	       bpk_is_zero(bpk_view(block, BLOCK));
 }
 
 /*
@@ -33,7 +33,7 @@ static size_t zeros_from(struct bpk_view bytes, size_t at)
 {
 	size_t size = 0;
 
-	while (bytes.size - at - size >= BLOCK && is_zero(bytes.data + at + size))
+	while (bytes.size - at - size >= BLOCK && is_zero_block(bytes.data + at + size))
 		size += BLOCK;
 	return size;
 }
