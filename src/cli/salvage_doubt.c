@@ -149,13 +149,24 @@ static int doubt_moved(struct bpk_salvage_job *job, struct bpk_err *err)
 		err);
 }
 
-/* Of chunks of several copies nobody has compared the digests over all of them. */
-static bool is_united(const struct bpk_salvage *found)
+bool bpk_salvage_is_united(const struct bpk_salvage *found)
 {
 	for (size_t i = 0; i < found->count; i++)
 		if (found->all[i].place != NULL)
 			return true;
 	return false;
+}
+
+void bpk_salvage_test_numbers(struct bpk_salvage_job *job)
+{
+	struct bpk_salvage *found = &job->found;
+
+	if (found->refutes == NULL || found->count < found->nchunks ||
+	    bpk_salvage_is_united(found) || !found->refutes(found))
+		return;
+	found->disordered = true;
+	job->raw_doubt = "in the order of the raw data the chunks are not those that meta/sizes "
+			 "records";
 }
 
 /*
@@ -177,7 +188,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)
 		return 0;
-	if (is_united(found) && !found->numbered)
+	if (bpk_salvage_is_united(found) && !found->numbered)
 		return doubt_files(job, err);
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -208,7 +219,7 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 
 	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
-	    (found->sealed && job->lost == 0 && found->counted && !is_united(found)))
+	    (found->sealed && job->lost == 0 && found->counted && !bpk_salvage_is_united(found)))
 		return 0;
 	found->unnoticed = true;
 	if (job->from != NULL)

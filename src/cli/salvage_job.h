@@ -36,7 +36,8 @@ struct bpk_salvage_job {
 	const char *from;       /* path of the raw data, or NULL */
 	struct bpk_source *raw; /* and they, open; NULL without them */
 	bool by_raw;            /* they have told the numbers of chunks */
-	bool raw_moves;         /* those are in another order than the chunks in the archive */
+	const char *raw_doubt;  /* why those are not certain, static; or NULL */
+	uint64_t raw_lacking;   /* strays of found that are no chunk of them */
 	struct bpk_side side;   /* beside an archive that may be restored by it; else zeroed */
 	bool has_state;         /* it may restore another state, which is that if chunks are lost */
 	bool is_judged;         /* its parity was, and restores nothing */
@@ -169,20 +170,24 @@ int bpk_salvage_unpack(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
  * disordered. */
 int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err);
 
+/* True if chunks come from several copies: nobody has compared the digests over all with them. */
+bool bpk_salvage_is_united(const struct bpk_salvage *found);
+
+/* Compare the numbers that the raw data have told with digests over all chunks: sets raw_doubt and
+ * disordered. */
+void bpk_salvage_test_numbers(struct bpk_salvage_job *job);
+
 /* Judge the numbers and the content of the chunks: adds doubts to found, and sets counted and
  * disordered where the identity, the seal or the copies tell. */
 int bpk_salvage_settle(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Open the raw data of from: sets raw. If they have the bytes of each intact chunk these get the
- * numbers that they have there. */
+ * numbers that they have there, unless other ones are proven. */
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Test that the raw data, or those of an .npy file, are as many bytes as the archive has, and that
  * the places of its chunks are known. */
 int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err);
-
-/* *lacking: the strays of found that are no chunk of the raw data. */
-int bpk_salvage_test_strays(struct bpk_salvage_job *job, uint64_t *lacking, struct bpk_err *err);
 
 /* Bring the size raw bytes of a chunk out of the raw data into the parcel. */
 int bpk_salvage_read_raw(struct bpk_salvage_job *job, uint64_t number, uint32_t size,

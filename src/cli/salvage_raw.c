@@ -297,6 +297,13 @@ static void take_numbers(struct bpk_salvage *found, const struct pieces *pieces,
 	found->estimated = found->disordered = found->exchangeable = found->is_least = false;
 }
 
+/* The digests over all chunks have not refuted their order, and so prove it. */
+static bool is_proven(const struct bpk_salvage *found)
+{
+	return found->refutes != NULL && !found->disordered && found->count == found->nchunks &&
+	       !bpk_salvage_is_united(found);
+}
+
 /* True if the numbers of chunks are not certain, and the raw data may tell them, which have as many
  * bytes as the archive, if that is known. The work follows the chunks that are there. */
 static bool may_tell(const struct bpk_salvage_job *job)
@@ -306,7 +313,7 @@ static bool may_tell(const struct bpk_salvage_job *job)
 	uint64_t size = bpk_source_size(job->raw);
 	uint64_t most = ANY + (uint64_t)found->count * TIMES;
 	bool certain = found->counted && !found->estimated && !found->disordered &&
-		       !found->exchangeable && !found->is_least;
+		       !found->is_least && (!found->exchangeable || is_proven(found));
 
 	if (certain || found->uneven || found->numbered || found->count == 0 ||
 	    found->chunk_size == 0 || size == 0 || size == BPK_UNKNOWN ||
@@ -318,57 +325,49 @@ static bool may_tell(const struct bpk_salvage_job *job)
 }
 
 /* Raw data that have all intact chunks tell their numbers, and those of chunks that are lost. */
-static int number_by_raw(struct bpk_salvage_job *job, struct bpk_err *err)
+static int number_by_raw(struct bpk_salvage_job *job, struct pieces *pieces, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
-	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
-	uint64_t *numbers, *hashes;
-	int rc;
+	uint64_t *numbers = bpk_calloc(found->count, sizeof *numbers, err);
+	uint64_t *hashes = bpk_calloc(found->count, sizeof *hashes, err);
+	int rc = numbers == NULL || hashes == NULL ? -1 : hash_chunks(job, found, hashes, err);
+	bool moved = false;
 
-	if ((found->counted || found->shaped) && !found->uneven &&
-	    pass_head(job, full_size(job), err) != 0)
-		return -1;
-	if (!may_tell(job))
-		return 0;
-	numbers = bpk_calloc(found->count, sizeof *numbers, err);
-	hashes = bpk_calloc(found->count, sizeof *hashes, err);
-	rc = numbers == NULL || hashes == NULL ? -1 : list_pieces(job, &pieces, err);
-	if (rc == 0)
-		rc = hash_chunks(job, found, hashes, err);
-	job->by_raw = rc == 0 && match_anywhere(found, &pieces, hashes, numbers, &job->raw_moves);
-	if (job->by_raw)
-		take_numbers(found, &pieces, numbers);
-	free(pieces.all);
+	job->by_raw = rc == 0 && match_anywhere(found, pieces, hashes, numbers, &moved);
+	if (moved)
+		job->raw_doubt = "the intact chunks lie in another order than in the raw data";
+	if (job->by_raw) {
+		take_numbers(found, pieces, numbers);
+		bpk_salvage_test_numbers(job);
+	}
 	free(hashes);
 	free(numbers);
-	if (job->by_raw && pieces.is_equal)
-		return bpk_salvage_doubt(
-			found,
-			"the raw data tell the numbers of chunks, but some of them "
-			"are equal",
-			err);
-	return rc;
+	if (rc != 0 || !job->by_raw || !pieces->is_equal || is_proven(found))
+		return rc;
+	return bpk_salvage_doubt(
+		found, "the raw data tell the numbers of chunks, but some of them are equal", err);
 }
 
 /* ---- chunks without a place ---- */
 
-int bpk_salvage_test_strays(struct bpk_salvage_job *job, uint64_t *lacking, struct bpk_err *err)
+/* The raw data may have them: they are as many bytes as the archive. */
+static bool may_have_strays(const struct bpk_salvage_job *job)
+{
+	const struct bpk_salvage *found = &job->found;
+
+	return found->strays != NULL && found->strays->count > 0 && found->count > 0 &&
+	       bpk_source_size(job->raw) == bpk_salvage_raw_size(job);
+}
+
+static int test_strays(struct bpk_salvage_job *job, struct pieces *pieces, struct bpk_err *err)
 {
 	const struct bpk_salvage *strays = job->found.strays;
-	struct pieces pieces = { .in_order = true };
-	uint64_t *hashes;
-	int rc;
+	uint64_t *hashes = bpk_calloc(strays->count, sizeof *hashes, err);
+	int rc = hashes == NULL ? -1 : hash_chunks(job, strays, hashes, err);
 
-	*lacking = 0;
-	if (strays == NULL || strays->count == 0)
-		return 0;
-	hashes = bpk_calloc(strays->count, sizeof *hashes, err);
-	rc = hashes == NULL ? -1 : list_pieces(job, &pieces, err);
-	if (rc == 0)
-		rc = hash_chunks(job, strays, hashes, err);
+	pieces->in_order = true; /* from the first on */
 	for (size_t i = 0; rc == 0 && i < strays->count; i++)
-		*lacking += !match_chunk(&pieces, hashes[i], 0, &(uint64_t){ 0 });
-	free(pieces.all);
+		job->raw_lacking += !match_chunk(pieces, hashes[i], 0, &(uint64_t){ 0 });
 	free(hashes);
 	return rc;
 }
@@ -377,12 +376,28 @@ int bpk_salvage_test_strays(struct bpk_salvage_job *job, uint64_t *lacking, stru
 
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
+	const struct bpk_salvage *found = &job->found;
+	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
+	bool tells, has;
+	int rc;
+
 	if (bpk_source_open(job->from, &job->raw, err) != 0)
 		return bpk_err_subject(err, "%s", job->from);
 	if (!bpk_source_seekable(job->raw))
 		return 0;
 	take_last_size(job);
-	return number_by_raw(job, err);
+	if ((found->counted || found->shaped) && !found->uneven &&
+	    pass_head(job, full_size(job), err) != 0)
+		return -1;
+	tells = may_tell(job);
+	has = may_have_strays(job);
+	rc = tells || has ? list_pieces(job, &pieces, err) : 0;
+	if (rc == 0 && tells)
+		rc = number_by_raw(job, &pieces, err);
+	if (rc == 0 && has)
+		rc = test_strays(job, &pieces, err);
+	free(pieces.all);
+	return rc;
 }
 
 int bpk_salvage_check_raw(struct bpk_salvage_job *job, struct bpk_err *err)

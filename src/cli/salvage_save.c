@@ -317,17 +317,13 @@ static int settle_ident(struct bpk_salvage_job *job, struct bpk_info *info, stru
 static int doubt_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	struct bpk_salvage *found = &job->found;
-	uint64_t lacking;
+	uint64_t lacking = job->raw_lacking;
 	char line[128];
 
 	if (job->raw == NULL || job->proves_ident)
 		return 0;
-	if (bpk_salvage_test_strays(job, &lacking, err) != 0)
-		return -1;
-	found->estimated = found->estimated || job->raw_moves || lacking > 0;
-	if (job->raw_moves &&
-	    bpk_salvage_doubt(found, "the intact chunks lie in another order than in the raw data",
-			      err) != 0)
+	found->estimated = found->estimated || job->raw_doubt != NULL || lacking > 0;
+	if (job->raw_doubt != NULL && bpk_salvage_doubt(found, job->raw_doubt, err) != 0)
 		return -1;
 	if (lacking == 0)
 		return 0;

@@ -23,6 +23,7 @@ struct bpk_saved {
 	unsigned typesize;              /* and this, of Blosc2's chunks */
 	enum bpk_special special;       /* of a chunk that the index alone holds; else none */
 	const struct bpk_place *place;  /* of the copy that has it; NULL: it is the archive's */
+	uint32_t brief;                 /* of header and digest, if the format refutes orders */
 	bool intact;
 	bool unproven; /* its digest, which may be damaged, is another one: it unpacks alone */
 	/* It is intact if this byte of it is another one, as its digest says, or if the digest is
@@ -69,6 +70,9 @@ struct bpk_salvage {
 	bool numbered;      /* each intact chunk has the digest that is recorded for its number */
 	bool estimated;     /* though counted: numbers in some file follow from order and sizes */
 	bool disordered;    /* the intact chunks are not those that digests over all record */
+	/* True if those digests refute the present numbers of the chunks, all of which are intact
+	 * and the archive's own. NULL: it has no such digests. */
+	bool (*refutes)(const struct bpk_salvage *salvage);
 	bool maybe_array;  /* the shape of an array may be lost: its raw bytes have another order */
 	bool exchangeable; /* they lie in several files, whose order those digests alone prove */
 	/* If not counted: in words, why numbers are not certain; or NULL. */

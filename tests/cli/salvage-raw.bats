@@ -212,6 +212,39 @@ rounds() {
     says 'F: is no file of the 240000 raw bytes that x.b2nd has, in the order of its chunks, since the shape is lost$'
 }
 
+# Write raw data of seven chunks of 256 bytes to A, and to B with the first two exchanged.
+make_orders() {
+    data noise 1792 A
+    { tail -c +257 A | head -c 256; head -c 256 A; tail -c +513 A; } >B
+}
+
+# Repair a.$1, whose chunks were swapped, from A, and from B, whose order contradicts what was $2.
+repair_orders() {
+    ends 0 bpk repair --apply --from A -f -o new."$1" a."$1"
+    grep -q 'raw bytes 0:1792 are intact$' "$out"
+    bpk cat new."$1" | cmp - A
+    ends 2 bpk repair --apply --from B -f -o new."$1" a."$1"
+    grep -q 'raw bytes 0:1792 are intact, but not certain$' "$out"
+    says "all 7 chunks that were found are intact; in the order of the raw data the chunks are not those that $2\$"
+}
+
+@test "raw data in an order that the digests in sizes refute have status 2" {
+    local option
+    make_orders
+    for option in "" --seal "--checksum none"; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f -0 -z 256 --superchunk-size 256 $option -o a.blpd A
+        ends 0 bpk repair --apply --from A -o new.blpd a.blpd
+        ends 1 bpk repair --apply --from B -o new.blpd a.blpd
+        says '^bpk: B: differs from the intact chunk 0 of a.blpd$'
+        mv a.blpd/data/__4__.bin x
+        mv a.blpd/data/__6__.bin a.blpd/data/__4__.bin
+        mv x a.blpd/data/__6__.bin
+        repair_orders blpd 'meta/sizes records'
+        rm -r new.blpd
+    done
+}
+
 @test "raw data that lack an intact chunk of a data file with another number have status 2" {
     local case per last option
     data noise 4439 A

@@ -74,6 +74,10 @@ struct bpk_chunkdir_digests {
 uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chunk,
 			    struct bpk_view seal);
 
+/* Its two steps: the part that is the chunk's own, and the share that it has at a place. */
+uint32_t bpk_chunkdir_brief(struct bpk_view chunk, struct bpk_view seal);
+uint64_t bpk_chunkdir_share_of(size_t column, uint64_t number, uint32_t brief);
+
 /* A last chunk that holds more rows than sizes counts. */
 struct bpk_chunkdir_longer {
 	struct bpk_source *source; /* of its file, without what follows the archive */

@@ -35,20 +35,26 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+uint32_t bpk_chunkdir_brief(struct bpk_view chunk, struct bpk_view seal)
+{
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX];
+
+	if (seal.size == 0)
+		return crc32_of(chunk);
+	memcpy(bytes, chunk.data, BPK_CHUNK_HEADER_SIZE);
+	memcpy(bytes + BPK_CHUNK_HEADER_SIZE, seal.data, seal.size);
+	return crc32_of(bpk_view(bytes, BPK_CHUNK_HEADER_SIZE + seal.size));
+}
+
+uint64_t bpk_chunkdir_share_of(size_t column, uint64_t number, uint32_t brief)
+{
+	return mix(mix(mix(column + 1) + number) + brief);
+}
+
 uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chunk,
 			    struct bpk_view seal)
 {
-	uint8_t brief[BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX];
-	uint32_t identity;
-
-	if (seal.size == 0) {
-		identity = crc32_of(chunk);
-	} else {
-		memcpy(brief, chunk.data, BPK_CHUNK_HEADER_SIZE);
-		memcpy(brief + BPK_CHUNK_HEADER_SIZE, seal.data, seal.size);
-		identity = crc32_of(bpk_view(brief, BPK_CHUNK_HEADER_SIZE + seal.size));
-	}
-	return mix(mix(mix(column + 1) + number) + identity);
+	return bpk_chunkdir_share_of(column, number, bpk_chunkdir_brief(chunk, seal));
 }
 
 /* Serialise the numbers of a file sizes. */

@@ -30,8 +30,7 @@ struct search {
 	const struct bpk_chunkdir_reader *reader; /* NULL: the meta files are damaged */
 	struct bpk_salvage *strays;               /* then: as in bpk_salvage */
 	bool is_missing;                          /* and some of its data files are */
-	bool unsure;         /* numbers of chunks in some file follow from their order and sizes */
-	uint64_t data, last; /* sums of the shares of intact chunks, as in sizes */
+	bool unsure; /* numbers of chunks in some file follow from their order and sizes */
 	struct bpk_buf scratch;
 
 	/* without a reader */
@@ -46,21 +45,18 @@ struct search {
 
 /* ---- One file ---- */
 
-/* Add the share of an intact chunk, number by the dataset, of which the file found is a part. */
-static int add_share(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
-		     const struct bpk_saved *saved)
+/* Set brief of an intact chunk of the file found. */
+static int set_brief(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
+		     struct bpk_saved *saved)
 {
-	const struct bpk_chunkdir *set = &s->reader->set;
-	uint64_t full = set->columns->chunk_rows * set->row_items * set->columns->item_size;
 	size_t size = saved->packed_size, digest = found->checksum->size;
 
 	if (bpk_buf_resize(&s->scratch, size + digest, s->err) != 0 ||
 	    bpk_source_need_at(source, saved->offset, bpk_span(s->scratch.data, size + digest),
 			       s->err) != 0)
 		return -1;
-	*(saved->raw_size == full ? &s->data : &s->last) +=
-		bpk_chunkdir_share(0, saved->number, bpk_view(s->scratch.data, size),
-				   bpk_view(s->scratch.data + size, digest));
+	saved->brief = bpk_chunkdir_brief(bpk_view(s->scratch.data, size),
+					  bpk_view(s->scratch.data + size, digest));
 	return 0;
 }
 
@@ -82,7 +78,7 @@ static int keep_stray(struct search *s, const struct bpk_saved *saved)
 }
 
 static int add_chunk(struct search *s, struct bpk_source *source, const struct bpk_salvage *found,
-		     const struct bpk_saved *saved)
+		     struct bpk_saved *saved)
 {
 	if (s->reader != NULL &&
 	    saved->raw_size != bpk_chunkdir_chunk_size(&s->reader->set, s->reader->set.columns,
@@ -91,7 +87,7 @@ static int add_chunk(struct search *s, struct bpk_source *source, const struct b
 		return keep_stray(s, saved);
 	}
 	if (s->reader != NULL && s->reader->set.sizes.digests.given &&
-	    add_share(s, source, found, saved) != 0)
+	    set_brief(s, source, found, saved) != 0)
 		return -1;
 	return bpk_salvage_add(s->salvage, saved, s->err);
 }
@@ -269,13 +265,32 @@ static int doubt_numbers(struct search *s)
 
 /* No digest has the number of its chunk, but the sums in sizes have: chunks that were swapped or
  * copied show once all are there. */
-static void compare_sums(struct search *s)
+static bool refutes(const struct bpk_salvage *salvage)
 {
-	const struct bpk_chunkdir_digests *digests = &s->reader->set.sizes.digests;
+	const struct parts *parts = salvage->parts;
+	const struct bpk_chunkdir *set = &((const struct bpk_chunkdir_reader *)parts->reader)->set;
+	const struct bpk_chunkdir_digests *digests = &set->sizes.digests;
+	uint64_t full = set->columns->chunk_rows * set->row_items * set->columns->item_size;
+	uint64_t data = 0, last = 0;
 
-	s->salvage->disordered = digests->given && s->salvage->count == s->salvage->nchunks &&
-				 (digests->data != s->data || digests->last != s->last);
-	s->salvage->exchangeable = s->reader->info.directory.exchangeable;
+	for (size_t i = 0; i < salvage->count; i++) {
+		const struct bpk_saved *saved = &salvage->all[i];
+
+		*(saved->raw_size == full ? &data : &last) +=
+			bpk_chunkdir_share_of(0, saved->number, saved->brief);
+	}
+	return digests->data != data || digests->last != last;
+}
+
+static void judge_order(struct search *s)
+{
+	struct bpk_salvage *salvage = s->salvage;
+
+	if (s->reader->set.sizes.digests.given)
+		salvage->refutes = refutes;
+	salvage->disordered =
+		salvage->refutes != NULL && salvage->count == salvage->nchunks && refutes(salvage);
+	salvage->exchangeable = s->reader->info.directory.exchangeable;
 }
 
 /* A hash of the digests in sizes, which has one of its own. */
@@ -307,7 +322,7 @@ static int take_meta(struct search *s, const struct bpk_info *info)
 	if (search_column(s) != 0 || (s->is_missing && search_strays(s) != 0) ||
 	    doubt_numbers(s) != 0)
 		return -1;
-	compare_sums(s);
+	judge_order(s);
 	return info->damage == NULL ? 0
 				    : bpk_salvage_doubt_metadata(
 					      salvage, "metadata are damaged, and lost", s->err);
