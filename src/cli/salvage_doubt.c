@@ -157,16 +157,27 @@ bool bpk_salvage_is_united(const struct bpk_salvage *found)
 	return false;
 }
 
-void bpk_salvage_test_numbers(struct bpk_salvage_job *job)
+int bpk_salvage_test_numbers(struct bpk_salvage_job *job, struct bpk_err *err)
 {
+	const struct bpk_input *in = &job->in;
 	struct bpk_salvage *found = &job->found;
+	bool refuted = false;
 
-	if (found->refutes == NULL || found->count < found->nchunks ||
-	    bpk_salvage_is_united(found) || !found->refutes(found))
-		return;
-	found->disordered = true;
-	job->raw_doubt = "in the order of the raw data the chunks are not those that meta/sizes "
-			 "records";
+	if (found->refutes != NULL && found->count == found->nchunks &&
+	    !bpk_salvage_is_united(found))
+		refuted = found->refutes(found);
+	if (refuted)
+		job->raw_doubt = "in the order of the raw data the chunks are not those that "
+				 "meta/sizes records";
+	if (!refuted && has_tree(job) && in->format->reader->refutes != NULL) {
+		if (in->format->reader->refutes(in->reader, &in->place, found, &refuted, err) != 0)
+			return bpk_input_subject(in, err);
+		if (refuted)
+			job->raw_doubt = "in the order of the raw data the chunks are not those "
+					 "that were sealed";
+	}
+	found->disordered = refuted;
+	return 0;
 }
 
 /*

@@ -173,9 +173,9 @@ int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err);
 /* True if chunks come from several copies: nobody has compared the digests over all with them. */
 bool bpk_salvage_is_united(const struct bpk_salvage *found);
 
-/* Compare the numbers that the raw data have told with digests over all chunks: sets raw_doubt and
- * disordered. */
-void bpk_salvage_test_numbers(struct bpk_salvage_job *job);
+/* Compare the numbers that the raw data have told with digests over all chunks, or the seal: sets
+ * raw_doubt and disordered. */
+int bpk_salvage_test_numbers(struct bpk_salvage_job *job, struct bpk_err *err);
 
 /* Judge the numbers and the content of the chunks: adds doubts to found, and sets counted and
  * disordered where the identity, the seal or the copies tell. */

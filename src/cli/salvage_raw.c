@@ -338,7 +338,7 @@ static int number_by_raw(struct bpk_salvage_job *job, struct pieces *pieces, str
 		job->raw_doubt = "the intact chunks lie in another order than in the raw data";
 	if (job->by_raw) {
 		take_numbers(found, pieces, numbers);
-		bpk_salvage_test_numbers(job);
+		rc = bpk_salvage_test_numbers(job, err);
 	}
 	free(hashes);
 	free(numbers);

@@ -309,6 +309,15 @@ struct bpk_reader_ops {
 	int (*prove)(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
 
 	/*
+	 * Compare the intact chunks of a salvage, by their present numbers, with the seal.
+	 * *refuted: some are not those that were sealed with these numbers. False where too many
+	 * are lost to tell, or the root does not fit. NULL: the format has no seal, or other
+	 * digests of the order.
+	 */
+	int (*refutes)(void *reader, const struct bpk_place *place, const struct bpk_salvage *found,
+		       bool *refuted, struct bpk_err *err);
+
+	/*
 	 * Test that all data read so far come from one committed state of the archive; later
 	 * appends do not matter. Fails with BPK_FAILED, "changed while it was read". failed: a step
 	 * ended with BPK_CORRUPT, perhaps because a directory is being removed. Costs a few system

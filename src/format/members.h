@@ -199,7 +199,8 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 		.subject = bpk_members_name, .locate = bpk_members_locate,                         \
 		.repeats = bpk_members_repeats, .audit = bpk_members_audit,                        \
 		.unchanged = bpk_members_unchanged, .tail = bpk_members_tail,                      \
-		.prove = bpk_members_prove, .end = bpk_members_end, .close = bpk_members_close,    \
+		.prove = bpk_members_prove, .refutes = bpk_members_refutes,                        \
+		.end = bpk_members_end, .close = bpk_members_close,                                \
 	}
 
 const struct bpk_info *bpk_members_info(const void *reader);
@@ -216,6 +217,8 @@ int bpk_members_locate(void *reader, uint64_t number, struct bpk_where *where, s
 uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
 int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_members_refutes(void *reader, const struct bpk_place *place,
+			const struct bpk_salvage *found, bool *refuted, struct bpk_err *err);
 int bpk_members_unchanged(void *reader, bool failed, struct bpk_err *err);
 int bpk_members_tail(void *reader, struct bpk_err *err);
 int bpk_members_end(void *reader, uint64_t *end, struct bpk_err *err);

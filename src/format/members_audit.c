@@ -375,6 +375,18 @@ int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err
 	return m->kind->one->prove(m->first->reader, first, end, err);
 }
 
+/* Chunks are saved of a single archive alone. */
+int bpk_members_refutes(void *reader, const struct bpk_place *place,
+			const struct bpk_salvage *found, bool *refuted, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+
+	*refuted = false;
+	return m->kind->one->refutes == NULL
+		       ? 0
+		       : m->kind->one->refutes(m->first->reader, place, found, refuted, err);
+}
+
 /* ---- While a writer is active ---- */
 
 /* Several members have no multidimensional array. */

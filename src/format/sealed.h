@@ -160,6 +160,12 @@ int bpk_seal_prove(const struct bpk_seal_tree *recorded, uint64_t first, uint64_
 		   struct bpk_err *err);
 void bpk_seal_proof_free(struct bpk_seal_proof *proof); /* accepts NULL */
 
+/* bpk_reader_ops.refutes, with the tree of a record whose root was tested; NULL: there is none.
+ * entry_of: the entry of the index that alone holds a special chunk; NULL: the format has none. */
+int bpk_seal_refutes(const struct bpk_seal_tree *recorded, const struct bpk_place *place,
+		     const struct bpk_salvage *found, uint64_t (*entry_of)(enum bpk_special),
+		     bool *refuted, struct bpk_err *err);
+
 /* Compare the leaf of a chunk with the proven one. Fails with BPK_CORRUPT, without its number. */
 int bpk_seal_proof_test(const struct bpk_seal_proof *proof, uint64_t number,
 			const uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);

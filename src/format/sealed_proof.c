@@ -1,5 +1,5 @@
-/* Leaves that are compared with a recorded tree: all of them, or those of some chunks (sealed.h).
- * Called by readers and editors. */
+/* Leaves that are compared with a recorded tree: all of them, those of some chunks, or those of
+ * chunks that were found (sealed.h). Called by readers and editors. */
 #include "format/sealed.h"
 
 #include <inttypes.h>
@@ -122,4 +122,72 @@ int bpk_seal_proof_test(const struct bpk_seal_proof *proof, uint64_t number,
 	return memcmp(proof->leaves.data + at * BPK_MERKLE_SIZE, leaf, BPK_MERKLE_SIZE) == 0
 		       ? 0
 		       : bpk_fail(err, BPK_CORRUPT, "it is not the chunk that was sealed");
+}
+
+/* ---- Chunks that were found ---- */
+
+struct finding {
+	const struct bpk_place *place;
+	const struct bpk_salvage *found;
+	uint64_t (*entry_of)(enum bpk_special);
+	struct bpk_buf packed;
+	size_t next;  /* in the list */
+	uint64_t end; /* of the chunks that were compared */
+};
+
+static int leaf_of(struct finding *f, const struct bpk_saved *saved, uint8_t leaf[BPK_MERKLE_SIZE],
+		   struct bpk_err *err)
+{
+	struct bpk_seal_facts facts = { .number = saved->number, .raw_size = saved->raw_size };
+
+	if (saved->special != BPK_SPECIAL_NONE) {
+		bpk_put_le64(facts.digest, f->entry_of(saved->special));
+		return bpk_seal_leaf(&facts, leaf, err);
+	}
+	facts.packed_size = saved->packed_size;
+	if (bpk_salvage_fetch(f->place, f->found, saved, &f->packed, err) != 0 ||
+	    bpk_seal_digest(f->found->checksum, bpk_buf_view(&f->packed), facts.digest, err) != 0)
+		return -1;
+	return bpk_seal_leaf(&facts, leaf, err);
+}
+
+/* Compare the next 2^k chunks with their peak, unless one of them is lost or not proven. */
+static int compare_peak(struct finding *f, unsigned k, const uint8_t peak[BPK_MERKLE_SIZE],
+			bool *refuted, struct bpk_err *err)
+{
+	struct bpk_merkle tree = { 0 };
+	uint8_t leaf[BPK_MERKLE_SIZE];
+
+	f->end += UINT64_C(1) << k;
+	for (; f->next < f->found->count && f->found->all[f->next].number < f->end; f->next++) {
+		const struct bpk_saved *saved = &f->found->all[f->next];
+
+		if (saved->intact && !saved->guessed && !saved->unproven &&
+		    (leaf_of(f, saved, leaf, err) != 0 || bpk_merkle_add(&tree, leaf, err) != 0))
+			return -1;
+	}
+	if (tree.count == UINT64_C(1) << k && memcmp(tree.peaks[k], peak, BPK_MERKLE_SIZE) != 0)
+		*refuted = true;
+	return 0;
+}
+
+int bpk_seal_refutes(const struct bpk_seal_tree *recorded, const struct bpk_place *place,
+		     const struct bpk_salvage *found, uint64_t (*entry_of)(enum bpk_special),
+		     bool *refuted, struct bpk_err *err)
+{
+	struct finding f = { .place = place, .found = found, .entry_of = entry_of };
+	const struct bpk_merkle *before;
+	int rc = 0;
+
+	*refuted = false;
+	if (recorded == NULL)
+		return 0;
+	before = &recorded->before;
+	for (unsigned k = 64; rc == 0 && k-- > 0;)
+		if (before->count >> k & 1)
+			rc = compare_peak(&f, k, before->peaks[k], refuted, err);
+	if (rc == 0 && recorded->has_last)
+		rc = compare_peak(&f, 0, recorded->last, refuted, err);
+	bpk_buf_clear(&f.packed);
+	return rc;
 }

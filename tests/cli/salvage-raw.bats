@@ -245,6 +245,27 @@ repair_orders() {
     done
 }
 
+@test "raw data in an order that the seal refutes have status 2" {
+    local option n size
+    make_orders
+    for option in "" "--checksum none"; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f -0 -z 256 --seal $option -o a.blp A
+        n=304 # of each chunk: 16 bytes of a header, 256, and 32 of a digest
+        [ -z "$option" ] || n=272
+        size=$(stat -c %s a.blp)
+        cp a.blp x
+        tail -c $n x | dd of=a.blp bs=1 seek=$((size - 3 * n)) conv=notrunc status=none
+        tail -c $((3 * n)) x | head -c $n | dd of=a.blp bs=1 seek=$((size - n)) conv=notrunc status=none
+        repair_orders blp 'were sealed'
+    done
+    bpk pack -q -F b2sparse -0 -z 256 --seal --checksum none -o a.b2sparse A
+    mv a.b2sparse/00000004.chunk x
+    mv a.b2sparse/00000006.chunk a.b2sparse/00000004.chunk
+    mv x a.b2sparse/00000006.chunk
+    repair_orders b2sparse 'were sealed'
+}
+
 @test "raw data that lack an intact chunk of a data file with another number have status 2" {
     local case per last option
     data noise 4439 A

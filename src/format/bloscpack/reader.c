@@ -278,6 +278,7 @@ const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.locate = reader_locate,
 	.audit = bpk_bloscpack_audit,
 	.prove = bpk_bloscpack_seal_prove,
+	.refutes = bpk_bloscpack_seal_refutes,
 	.unchanged = bpk_bloscpack_unchanged,
 	.close = reader_close,
 };

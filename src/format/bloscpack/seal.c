@@ -130,6 +130,18 @@ int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct 
 	return rc;
 }
 
+int bpk_bloscpack_seal_refutes(void *reader, const struct bpk_place *place,
+			       const struct bpk_salvage *found, bool *refuted, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_reader *r = reader;
+	struct bpk_err why = { 0 };
+	bool fits;
+
+	if (bpk_err_settle(bpk_bloscpack_seal_check(r, &why), &why, &fits, err) != 0)
+		return -1;
+	return bpk_seal_refutes(fits ? r->seal.tree : NULL, place, found, NULL, refuted, err);
+}
+
 int bpk_bloscpack_seal_test(const struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
 			    struct bpk_err *err)
 {

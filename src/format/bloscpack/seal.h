@@ -60,8 +60,10 @@ int bpk_bloscpack_seal_gather(struct bpk_bloscpack_reader *reader, struct bpk_se
 /* All of an audit but the seal, without remarks, of a file that no writer changes meanwhile. */
 int bpk_bloscpack_audit_unsealed(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
 
-/* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
+/* bpk_reader_ops.prove, refutes, and the test of a parcel that was fetched. */
 int bpk_bloscpack_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_bloscpack_seal_refutes(void *reader, const struct bpk_place *place,
+			       const struct bpk_salvage *found, bool *refuted, struct bpk_err *err);
 int bpk_bloscpack_seal_test(const struct bpk_bloscpack_reader *reader,
 			    const struct bpk_parcel *parcel, struct bpk_err *err);
 

@@ -260,6 +260,7 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.repeats = bpk_frame_repeats,
 	.audit = bpk_frame_audit,
 	.prove = bpk_frame_seal_prove,
+	.refutes = bpk_frame_seal_refutes,
 	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

@@ -144,3 +144,16 @@ int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_
 	bpk_buf_clear(&f.parcel.packed);
 	return rc;
 }
+
+int bpk_frame_seal_refutes(void *reader, const struct bpk_place *place,
+			   const struct bpk_salvage *found, bool *refuted, struct bpk_err *err)
+{
+	const struct bpk_frame_reader *r = reader;
+	struct bpk_err why = { 0 };
+	bool fits;
+
+	if (bpk_err_settle(bpk_frame_seal_check(r, &why), &why, &fits, err) != 0)
+		return -1;
+	return bpk_seal_refutes(fits ? r->state.seal.tree : NULL, place, found,
+				bpk_frame_offset_of_special, refuted, err);
+}

@@ -22,8 +22,10 @@ int bpk_frame_seal_walk(struct bpk_frame_reader *reader, bool compares, struct b
 /* Both tests, by the leaves of the chunks that were checked, if these are all. */
 int bpk_frame_seal_audit(struct bpk_frame_reader *reader, struct bpk_err *err);
 
-/* bpk_reader_ops.prove */
+/* bpk_reader_ops.prove, refutes */
 int bpk_frame_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_frame_seal_refutes(void *reader, const struct bpk_place *place,
+			   const struct bpk_salvage *found, bool *refuted, struct bpk_err *err);
 
 /* ---- Leaves (seal_leaves.c) ---- */
 
