@@ -108,6 +108,8 @@ struct pieces {
 	uint32_t size, last_size;
 	bool in_order; /* the chunks are in one file, whose order counts */
 	bool is_equal; /* a chunk that is elsewhere has equals in the raw data */
+	bool drops;    /* the archive is proven to have wrong chunks: copies may be left out */
+	bool dropped;  /* some were, as the raw data have fewer of them */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -174,8 +176,8 @@ static uint64_t find_piece(const struct pieces *pieces, const struct piece *key)
 	return low;
 }
 
-/* The number of a chunk: in one file the first from next on, else one for each of equal chunks.
- * False: the raw data have no such bytes there. */
+/* The number of a chunk: in one file the first from next on, else one for each of equal chunks;
+ * unknown for one that is dropped. False: the raw data have no such bytes there. */
 static bool match_chunk(struct pieces *pieces, uint64_t hash, uint64_t next, uint64_t *number)
 {
 	const struct piece key = { .hash = hash, .number = pieces->in_order ? next : 0 };
@@ -186,8 +188,10 @@ static bool match_chunk(struct pieces *pieces, uint64_t hash, uint64_t next, uin
 		return false;
 	if (!pieces->in_order)
 		i += first->taken++;
-	if (i >= pieces->count || pieces->all[i].hash != hash)
-		return false;
+	if (i >= pieces->count || pieces->all[i].hash != hash) {
+		pieces->dropped = pieces->drops;
+		return pieces->drops;
+	}
 	*number = pieces->all[i].number;
 	pieces->is_equal = pieces->is_equal || (i > 0 && pieces->all[i - 1].hash == hash) ||
 			   (i + 1 < pieces->count && pieces->all[i + 1].hash == hash);
@@ -336,6 +340,8 @@ static int number_by_raw(struct bpk_salvage_job *job, struct pieces *pieces, str
 	job->by_raw = rc == 0 && match_anywhere(found, pieces, hashes, numbers, &moved);
 	if (moved)
 		job->raw_doubt = "the intact chunks lie in another order than in the raw data";
+	if (job->by_raw && pieces->dropped)
+		job->raw_doubt = "some chunks are there more often than in the raw data";
 	if (job->by_raw) {
 		take_numbers(found, pieces, numbers);
 		rc = bpk_salvage_test_numbers(job, err);
@@ -377,7 +383,10 @@ static int test_strays(struct bpk_salvage_job *job, struct pieces *pieces, struc
 int bpk_salvage_open_raw(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &job->found;
-	struct pieces pieces = { .in_order = found->nfiles == 0 && !found->disordered };
+	struct pieces pieces = {
+		.in_order = found->nfiles == 0 && !found->disordered,
+		.drops = found->disordered && !job->is_untested,
+	};
 	bool tells, has;
 	int rc;
 

@@ -245,6 +245,21 @@ repair_orders() {
     done
 }
 
+@test "raw data replace a copy of a chunk where the digests in sizes refute it" {
+    data noise 6000 A
+    bpk pack -q -z 2000 --superchunk-size 2000 -o a.blpd A
+    cp a.blpd/data/__1__.bin a.blpd/data/__3__.bin
+    ends 2 bpk repair --apply --from A -o new.blpd a.blpd
+    says 'the raw data stand for lost chunks; some chunks are there more often than in the raw data$'
+    bpk cat new.blpd | cmp - A
+    # an intact chunk that the raw data do not have at all
+    { head -c 2000 A; tr '\0-\377' '\1-\377\0' <A | tail -c +2001; } >B
+    bpk pack -q -f -z 2000 --superchunk-size 2000 -o a.blpd A
+    cp a.blpd/data/__1__.bin a.blpd/data/__3__.bin
+    ends 1 bpk repair --apply --from B -f -o new.blpd a.blpd
+    says '^bpk: B: differs from the intact chunk [0-9] of a.blpd$'
+}
+
 @test "raw data in an order that the seal refutes have status 2" {
     local option n size
     make_orders
