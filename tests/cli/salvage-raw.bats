@@ -245,6 +245,19 @@ repair_orders() {
     done
 }
 
+@test "the seal of a directory without its first file does not say that others have moved" {
+    data noise 1792 A
+    { head -c 1280 A; tail -c 256 A; tail -c 512 A | head -c 256; } >B
+    bpk pack -q -z 256 --superchunk-size 256 --seal -o a.blpd A
+    rm a.blpd/data/__1__.bin
+    ends 2 bpk repair a.blpd
+    says 'would not show while chunks are lost$'
+    ends 2 bpk repair --apply --from B -o new.blpd a.blpd
+    says '; the intact chunks lie in another order than in the raw data$'
+    ends 0 bpk repair --apply --from A -f -o new.blpd a.blpd
+    bpk cat new.blpd | cmp - A
+}
+
 @test "raw data replace a copy of a chunk where the digests in sizes refute it" {
     data noise 6000 A
     bpk pack -q -z 2000 --superchunk-size 2000 -o a.blpd A

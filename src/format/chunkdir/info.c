@@ -30,18 +30,25 @@ static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_
 	return rc;
 }
 
-/* Take checksum and codec from the first file; any damage in it is reported when it is read. */
+/* Take checksum and codec from the first file that opens: the root of a seal covers the checksum,
+ * and tells about the other files if the first is lost. Damage is reported when a file is read. */
 static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
+	enum { MOST = 16 }; /* files, each of which may be a request */
+	uint64_t most = bpk_min_u64(r->set.columns[0].nfiles, MOST);
 	struct bpk_info *info = &r->info;
+	struct bpk_chunkdir_file *file = NULL;
 	struct bpk_err why = { 0 };
-	struct bpk_chunkdir_file *file;
 
 	info->chunks.checksum = &bpk_checksums[0];
 	if (r->set.nchunks == 0)
 		return 0;
-	if (bpk_chunkdir_file_open(r->files, 0, 0, &file, &why) != 0)
-		return bpk_err_pass(&why, err);
+	for (uint64_t n = 0; n < most && file == NULL; n++)
+		if (bpk_chunkdir_file_open(r->files, 0, n, &file, &why) != 0 &&
+		    bpk_err_pass(&why, err) != 0)
+			return -1;
+	if (file == NULL)
+		return 0;
 	info->chunks.checksum = file->info->chunks.checksum;
 	info->chunks.has_offsets = file->info->chunks.has_offsets;
 	info->chunks.has_first = file->info->chunks.has_first;
