@@ -311,8 +311,7 @@ struct bpk_reader_ops {
 	/*
 	 * Compare the intact chunks of a salvage, by their present numbers, with the seal.
 	 * *refuted: some are not those that were sealed with these numbers. False where too many
-	 * are lost to tell, or the root does not fit. NULL: the format has no seal, or other
-	 * digests of the order.
+	 * are lost to tell, or the root does not fit. NULL: the format has no seal.
 	 */
 	int (*refutes)(void *reader, const struct bpk_place *place, const struct bpk_salvage *found,
 		       bool *refuted, struct bpk_err *err);

@@ -253,7 +253,7 @@ repair_orders() {
     ends 2 bpk repair a.blpd
     says 'would not show while chunks are lost$'
     ends 2 bpk repair --apply --from B -o new.blpd a.blpd
-    says '; the intact chunks lie in another order than in the raw data$'
+    says '; in the order of the raw data the chunks are not those that were sealed$'
     ends 0 bpk repair --apply --from A -f -o new.blpd a.blpd
     bpk cat new.blpd | cmp - A
 }
@@ -292,6 +292,17 @@ repair_orders() {
     mv a.b2sparse/00000006.chunk a.b2sparse/00000004.chunk
     mv x a.b2sparse/00000006.chunk
     repair_orders b2sparse 'were sealed'
+    # the last chunk of a directory, where another one is lost
+    bpk pack -q -f -z 256 --superchunk-size 256 --seal -o a.blpd A
+    mv a.blpd/data/__6__.bin x
+    mv a.blpd/data/__7__.bin a.blpd/data/__6__.bin
+    mv x a.blpd/data/__7__.bin
+    rm a.blpd/data/__1__.bin
+    { head -c 1280 A; tail -c 256 A; tail -c 512 A | head -c 256; } >B
+    ends 2 bpk repair --apply --from B -o new.blpd a.blpd
+    says '; in the order of the raw data the chunks are not those that were sealed$'
+    ends 0 bpk repair --apply --from A -f -o new.blpd a.blpd
+    bpk cat new.blpd | cmp - A
 }
 
 @test "raw data that lack an intact chunk of a data file with another number have status 2" {

@@ -487,6 +487,7 @@ const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
 	.locate = reader_locate,
 	.audit = bpk_chunkdir_audit,
 	.prove = bpk_chunkdir_seal_prove,
+	.refutes = bpk_chunkdir_seal_refutes,
 	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

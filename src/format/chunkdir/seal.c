@@ -310,6 +310,18 @@ int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct b
 	return rc;
 }
 
+int bpk_chunkdir_seal_refutes(void *reader, const struct bpk_place *place,
+			      const struct bpk_salvage *found, bool *refuted, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *r = reader;
+	struct bpk_err why = { 0 };
+	bool fits;
+
+	if (bpk_err_settle(bpk_chunkdir_seal_check(r, &why), &why, &fits, err) != 0)
+		return -1;
+	return bpk_seal_refutes(fits ? r->set.seal.tree : NULL, place, found, NULL, refuted, err);
+}
+
 int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
 			   struct bpk_err *err)
 {

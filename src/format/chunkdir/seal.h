@@ -62,8 +62,10 @@ int bpk_chunkdir_seal_gather(struct bpk_chunkdir_reader *reader, struct bpk_seal
 int bpk_chunkdir_seal_find(struct bpk_chunkdir_reader *reader, uint64_t number,
 			   uint8_t leaf[BPK_MERKLE_SIZE], struct bpk_err *err);
 
-/* bpk_reader_ops.prove, and the test of a parcel that was fetched. */
+/* bpk_reader_ops.prove, refutes, and the test of a parcel that was fetched. */
 int bpk_chunkdir_seal_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err *err);
+int bpk_chunkdir_seal_refutes(void *reader, const struct bpk_place *place,
+			      const struct bpk_salvage *found, bool *refuted, struct bpk_err *err);
 int bpk_chunkdir_seal_test(const struct bpk_chunkdir_reader *reader,
 			   const struct bpk_parcel *parcel, struct bpk_err *err);
 
