@@ -131,7 +131,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
 	    bpk_merge_choose(m, err) != 0)
 		return -1;
-	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0)
+	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0 ||
+	    bpk_merge_compare_rests(m, err) != 0)
 		return -1;
 	return bpk_merge_find_strange(m, BPK_MERGE_UNION, err);
 }
@@ -249,7 +250,7 @@ const char *bpk_merge_since(const struct bpk_merge *m, bool is_whole)
 
 const char *bpk_merge_lone(const struct bpk_merge *m)
 {
-	return m->alone == BPK_MERGE_UNION ? m->lone : NULL;
+	return m->lone;
 }
 
 /* How much of an archive a search finds. */
@@ -370,6 +371,8 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 	}
 	*changed = all.certain ? gives_more(&own, &all)
 			       : certain || own.intact >= all.intact || all.nchunks > own.nchunks;
+	if (*changed && *alone)
+		m->lone = NULL;
 	if (*changed)
 		bpk_merge_keep_only(m, (size_t)best);
 	return 0;

@@ -284,8 +284,24 @@ int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, s
  * written to, and a chunk is lost in one. */
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err);
 
+/* The same, if a damaged chunk of a copy is not the one that the union has at its place. */
+int bpk_merge_compare_rests(struct bpk_merge *m, struct bpk_err *err);
+
 /* The same, if a copy has an intact chunk that the result, a copy or BPK_MERGE_UNION, has not. */
 int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err);
+
+/* A chunk that a copy has lost. */
+struct bpk_merge_rest {
+	size_t copy;
+	uint64_t front, back; /* its offset, counted from the chunk before, and from the next one */
+	bool is_followed;     /* the copy has that */
+};
+
+/* *other: a chunk, with its digest behind it, is not the one that is lost, as the rest of that
+ * shows. */
+int bpk_merge_compare_lost(struct bpk_merge *m, struct bpk_merge_file *file,
+			   const struct bpk_merge_run *run, const struct bpk_merge_rest *rest,
+			   bool *other, struct bpk_err *err);
 
 /* Fill since, unless it is: the copies a and b are of two states, as the proof shows. */
 int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *proof,

@@ -416,23 +416,60 @@ static bool has_number(const struct bpk_merge_prints *list, const struct bpk_mer
 	return false;
 }
 
+/* True if a copy has the chunk at its place, or, since its chunks have moved, for its number. */
+static bool has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+		    const struct bpk_merge_run *run)
+{
+	const struct bpk_merge_print key = {
+		.hash = run->hash,
+		.offset = run->at,
+		.file = (size_t)(file - m->files),
+	};
+
+	return bpk_merge_has_print(&m->prints[copy], &key) ||
+	       (m->names == NULL && !is_still(m, copy) && file->trust[copy] == BPK_MERGE_SURE &&
+		has_number(&m->prints[copy], run));
+}
+
+/* Count the chunks without digests that the archive has, and no copy: a damaged header behind such
+ * a chunk hides it. */
+static int count_hidden(struct bpk_merge *m, struct bpk_err *err)
+{
+	struct bpk_where where = { 0 };
+	struct bpk_merge_view view;
+	void *reader;
+
+	if (open_union(m, &view, &reader, err) != 0)
+		return -1;
+	for (uint64_t n = 0;
+	     reader != NULL && m->format->reader->locate(reader, n, &where, NULL) == 0; n++) {
+		const struct bpk_merge_file *file =
+			m->names == NULL ? &m->files[0] : bpk_merge_find_file(m, where.file);
+		size_t i = file != NULL ? find_behind(file, where.packed_offset) : 0;
+
+		if (file != NULL && where.header.special == BPK_SPECIAL_NONE)
+			m->nbare += i == 0 || file->runs[i - 1].at != where.packed_offset;
+	}
+	close_union(m, &view, reader);
+	return 0;
+}
+
 /* Count the chunks without digests that no two copies agree in. */
-static void count_bare(struct bpk_merge *m)
+static int count_bare(struct bpk_merge *m, struct bpk_err *err)
 {
 	m->nbare = 0;
 	for (size_t f = 0; !m->proven && f < m->nfiles; f++) {
 		const struct bpk_merge_file *file = &m->files[f];
 
 		for (size_t i = 0; i < file->nruns; i++) {
-			const struct bpk_merge_run *run = &file->runs[i];
-			size_t votes = count_votes(m, file, run->at, run->hash);
+			size_t votes = 0;
 
-			for (size_t c = 0; m->names == NULL && c < m->ncopies; c++)
-				votes += !is_still(m, c) && file->trust[c] == BPK_MERGE_SURE &&
-					 has_number(&m->prints[c], run);
-			m->nbare += run->disputed || votes < 2;
+			for (size_t c = 0; c < m->ncopies; c++)
+				votes += has_run(m, file, c, &file->runs[i]);
+			m->nbare += file->runs[i].disputed || votes < 2;
 		}
 	}
+	return m->proven ? 0 : count_hidden(m, err);
 }
 
 /* The bytes of a base that has no place are not used. */
@@ -460,6 +497,5 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 		    take_others(m, level == BPK_MERGE_SURE, err) != 0)
 			return -1;
 	}
-	count_bare(m);
-	return 0;
+	return count_bare(m, err);
 }

@@ -84,71 +84,17 @@ static void look_up(const struct bpk_merge *m, struct indexed *index, uint64_t n
 			spot->saved->offset == spot->where.packed_offset);
 }
 
-/* True if the digest behind a damaged chunk is that of its bytes with the header of another one. */
-static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf *damaged,
-			     struct bpk_view other, size_t packed)
+/* True if the copy has the next chunk of a single file where the run ends. */
+static bool is_followed(const struct bpk_merge *m, size_t copy, const struct bpk_merge_run *run)
 {
-	uint8_t digest[BPK_DIGEST_MAX];
+	const struct bpk_salvage *found = &m->found[copy];
+	const struct bpk_saved *next;
 
-	bpk_copy(damaged->data, other.data, (size_t)bpk_min_u64(packed, BPK_CHUNK_HEADER_SIZE));
-	return bpk_checksum_compute(checksum, bpk_view(damaged->data, packed), digest, NULL) == 0 &&
-	       memcmp(digest, damaged->data + packed, checksum->size) == 0;
-}
-
-/*
- * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
- * one. The digest was damaged as well if the bytes before it were, too. is_placed: the lost one has
- * the same place by its own header; a hole that reaches the digest leaves bytes behind that header.
- * is_followed: an intact chunk begins behind the digest, so that a hole there ended with it.
- */
-static bool is_other(const struct bpk_salvage *found, struct bpk_view intact, struct bpk_buf *lost,
-		     bool is_placed, bool is_followed)
-{
-	enum { SOME = 16 };
-	size_t digest = found->checksum->size, packed = intact.size - digest;
-	size_t nother = 0, nfirst = 0, nlast = 0, ndigest = 0;
-
-	for (size_t i = packed; i < intact.size; i++)
-		ndigest += intact.data[i] != lost->data[i];
-	if (ndigest == 0)
+	if (m->names != NULL || found->count == 0)
 		return false;
-	for (size_t i = 0; i < packed; i++) {
-		bool differs = intact.data[i] != lost->data[i];
-
-		nother += differs;
-		nfirst += differs && i >= BPK_CHUNK_HEADER_SIZE && i < BPK_CHUNK_HEADER_SIZE + SOME;
-		nlast += differs && packed - i <= SOME;
-	}
-	if (is_followed && nother > 0 && nlast <= SOME / 2 && ndigest > digest / 2)
-		return true;
-	return (nother > 0 && nlast == 0) || (is_placed && nfirst > 0 && nother > packed / 2) ||
-	       has_other_digest(found->checksum, lost, intact, packed);
-}
-
-/* *other: a chunk of copy a, with its digest behind it, is not the one that copy b has lost at this
- * offset. */
-static int compare_bytes(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run run,
-			 size_t b, uint64_t offset, bool is_placed, bool is_followed, bool *other,
-			 struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &m->found[run.copy];
-	struct bpk_buf left = { 0 }, right = { 0 };
-	int rc;
-
-	*other = false;
-	if (found->checksum->size == 0 || found->seal_size != found->checksum->size ||
-	    file->sizes[b] == BPK_UNKNOWN || offset > file->sizes[b] ||
-	    run.size > file->sizes[b] - offset)
-		return 0;
-	rc = bpk_merge_read_run(m, file, &run, &left, err);
-	run.copy = b;
-	run.at = run.offset = offset;
-	if (rc == 0)
-		rc = bpk_merge_read_run(m, file, &run, &right, err);
-	*other = rc == 0 && is_other(found, bpk_buf_view(&left), &right, is_placed, is_followed);
-	bpk_buf_clear(&left);
-	bpk_buf_clear(&right);
-	return rc;
+	next = &found->all[bpk_find_last(&found->all->offset, sizeof *found->all, found->count,
+					 run->offset + run->size)];
+	return next->intact && next->offset == run->offset + run->size;
 }
 
 /* *other: the chunk, intact in copy a alone, is not the one that copy b, whose index may be sound,
@@ -158,6 +104,8 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 {
 	const struct bpk_salvage *found = &m->found[a];
 	struct bpk_merge_file *file = bpk_merge_file_of(m, found, x->saved);
+	const struct bpk_merge_run run = bpk_merge_run_of(found, x->saved, a);
+	const struct bpk_merge_rest rest = { b, run.offset, run.offset, is_followed(m, b, &run) };
 	size_t digest = found->checksum->size;
 	bool moved = y->is_there && (x->where.packed_offset != y->where.packed_offset ||
 				     x->where.header.packed_size != y->where.header.packed_size);
@@ -166,10 +114,7 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 	if (moved || digest == 0)
 		return 0;
 	if (found->seal_size > 0)
-		return file == NULL
-			       ? 0
-			       : compare_bytes(m, file, bpk_merge_run_of(found, x->saved, a), b,
-					       x->saved->offset, y->is_there, false, other, err);
+		return file == NULL ? 0 : bpk_merge_compare_lost(m, file, &run, &rest, other, err);
 	/* the digest of an index was tested */
 	*other = sound && y->is_there && memcmp(x->where.digest, y->where.digest, digest) != 0;
 	return 0;
@@ -331,51 +276,52 @@ static int compare_ends(struct bpk_merge *m, size_t a, size_t b, struct bpk_err 
 	return bpk_merge_note_states(m, a, b, "their last chunks show", err);
 }
 
-/* ---- by neighbours ---- */
+/* ---- by entries ---- */
 
-/* The intact chunk that ends where this one begins; NULL: none does. */
-static const struct bpk_saved *find_before(struct bpk_merge *m, size_t copy,
-					   const struct bpk_merge_print *print)
+/* The bytes that came before a chunk, by its entry; wraps around if bytes went. */
+static uint64_t shift_of(const struct bpk_salvage *found, size_t i)
 {
-	const struct bpk_salvage *found = &m->found[copy];
-	const struct bpk_saved *saved;
-
-	if (print->number == 0)
-		return NULL;
-	saved = &found->all[bpk_find_last(&found->all->number, sizeof *found->all, found->count,
-					  print->number - 1)];
-	return saved->intact &&
-			       saved->offset + saved->packed_size + found->seal_size ==
-				       print->offset &&
-			       bpk_merge_file_of(m, found, saved) == &m->files[print->file]
-		       ? saved
-		       : NULL;
+	return found->all[i].offset - found->entry_of(found->parts, found->all[i].number);
 }
 
-/* Compare each chunk of copy a with that of copy b which is lost before the same next one: bytes
- * may have come or gone before that, and the index may be lost. */
-static int compare_before(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+/* True if an intact chunk confirms the entry of this number: it begins or ends there, or lies as
+ * far behind as the one before or behind it, where the copy is certain of their numbers. */
+static bool is_confirmed(const struct bpk_salvage *found, uint64_t number)
 {
-	for (size_t i = 0; i < m->prints[a].count && m->since.size == 0; i++) {
-		const struct bpk_merge_print *x = &m->prints[a].all[i];
-		const struct bpk_merge_print *y = bpk_merge_find_twin(&m->prints[b], x);
-		const struct bpk_saved *before = find_before(m, a, x);
-		struct bpk_merge_run run;
-		bool other;
+	uint64_t entry = found->entry_of(found->parts, number);
+	const struct bpk_saved *all = found->all;
+	size_t i;
 
-		if (before == NULL || y == NULL || y->file != x->file ||
-		    find_before(m, b, y) != NULL)
-			continue;
-		run = bpk_merge_run_of(&m->found[a], before, a);
-		if (run.size > y->offset)
-			continue;
-		if (compare_bytes(m, &m->files[x->file], run, b, y->offset - run.size, false, true,
-				  &other, err) != 0 ||
-		    (other && note_chunk(m, a, b, before->number, err) != 0))
-			return -1;
-	}
+	if (found->count == 0)
+		return false;
+	i = bpk_find_last(&all->offset, sizeof *all, found->count, entry);
+	if (all[i].intact && (all[i].offset == entry ||
+			      all[i].offset + all[i].packed_size + found->seal_size == entry))
+		return true;
+	i = bpk_find_last(&all->number, sizeof *all, found->count, number);
+	if (!bpk_merge_is_sure(found) || all[i].number != number || !all[i].intact)
+		return false;
+	return (i > 0 && shift_of(found, i - 1) == shift_of(found, i)) ||
+	       (i + 1 < found->count && shift_of(found, i + 1) == shift_of(found, i));
+}
+
+/* A write that makes a chunk longer or shorter moves others. Damage to an entry makes it none that
+ * a chunk confirms. */
+static int compare_entries(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
+{
+	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
+	uint64_t count = bpk_min_u64(count_of(x), count_of(y));
+
+	if (x->entry_of == NULL || y->entry_of == NULL || (!has_losses(x) && !has_losses(y)))
+		return 0;
+	for (uint64_t n = 0; n < count; n++)
+		if (x->entry_of(x->parts, n) != y->entry_of(y->parts, n) && is_confirmed(x, n) &&
+		    is_confirmed(y, n))
+			return bpk_merge_note_states(m, a, b, "their offsets show", err);
 	return 0;
 }
+
+/* ---- All ---- */
 
 int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 {
@@ -397,9 +343,7 @@ int bpk_merge_find_states(struct bpk_merge *m, struct bpk_err *err)
 			if (rc == 0)
 				rc = compare_ends(m, a, b, err);
 			if (rc == 0)
-				rc = compare_before(m, a, b, err);
-			if (rc == 0)
-				rc = compare_before(m, b, a, err);
+				rc = compare_entries(m, a, b, err);
 		}
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (all[c].reader != NULL)

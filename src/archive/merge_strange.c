@@ -1,7 +1,9 @@
-/* Finds intact chunks of copies that their result has nowhere: they are of another state of the
- * archive. Called by merge.c and merge_intact.c. */
+/* Finds intact chunks of copies that their result has nowhere, and damaged ones that are not those
+ * at their places in it: they are of another state of the archive. Called by merge.c and the other
+ * files merge*.c. */
 #include "archive/merge_inner.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *proof,
@@ -16,6 +18,92 @@ int bpk_merge_note_states(struct bpk_merge *m, size_t a, size_t b, const char *p
 		return -1;
 	return bpk_buf_append(&m->since, bpk_view("", 1), err);
 }
+
+/* ---- Lost chunks ---- */
+
+/* True if the digest behind a damaged chunk is that of its bytes with the header of another one. */
+static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf *damaged,
+			     struct bpk_view other, size_t packed)
+{
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	bpk_copy(damaged->data, other.data, (size_t)bpk_min_u64(packed, BPK_CHUNK_HEADER_SIZE));
+	return bpk_checksum_compute(checksum, bpk_view(damaged->data, packed), digest, NULL) == 0 &&
+	       memcmp(digest, damaged->data + packed, checksum->size) == 0;
+}
+
+/*
+ * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
+ * one. front, back: bytes of the lost one, counted from the chunk before and from the next one, as
+ * bytes may have come or gone in it. The digest was damaged as well if the bytes before it were,
+ * too. If the lost one has its place by the size in its own header, a hole that reaches the digest
+ * leaves bytes behind that. is_followed: an intact chunk begins behind the digest, so that a hole
+ * there ended with it.
+ */
+static bool is_other(const struct bpk_salvage *found, struct bpk_view intact,
+		     const struct bpk_buf *front, struct bpk_buf *back, bool is_followed)
+{
+	enum { SOME = 16, SIZE_AT = 12, SIZE = 4 };
+	bool is_placed = memcmp(intact.data + SIZE_AT, front->data + SIZE_AT, SIZE) == 0 ||
+			 memcmp(intact.data + SIZE_AT, back->data + SIZE_AT, SIZE) == 0;
+	size_t digest = found->checksum->size, packed = intact.size - digest;
+	size_t nother = 0, nfirst = 0, nlast = 0, ndigest = 0;
+
+	for (size_t i = packed; i < intact.size; i++)
+		ndigest += intact.data[i] != front->data[i] && intact.data[i] != back->data[i];
+	if (ndigest == 0)
+		return false;
+	for (size_t i = 0; i < packed; i++) {
+		bool differs = intact.data[i] != front->data[i] && intact.data[i] != back->data[i];
+
+		nother += differs;
+		nfirst += differs && i >= BPK_CHUNK_HEADER_SIZE && i < BPK_CHUNK_HEADER_SIZE + SOME;
+		nlast += differs && packed - i <= SOME;
+	}
+	if (is_followed && nother > nlast && nlast <= SOME / 2 && ndigest > digest / 2)
+		return true;
+	return (nother > 0 && nlast == 0) || (is_placed && nfirst > 0 && nother > packed / 2) ||
+	       has_other_digest(found->checksum, back, intact, packed);
+}
+
+/* Read the bytes of a copy that may be a lost chunk; none if it has not so many there. */
+static int read_lost(struct bpk_merge *m, struct bpk_merge_file *file, size_t copy, uint64_t offset,
+		     uint64_t size, struct bpk_buf *bytes, struct bpk_err *err)
+{
+	/* not at this place, so that no part is laid over it */
+	const struct bpk_merge_run lost = { BPK_UNKNOWN, size, .offset = offset, .copy = copy };
+
+	return file->sizes[copy] == BPK_UNKNOWN || offset > file->sizes[copy] ||
+			       size > file->sizes[copy] - offset
+		       ? 0
+		       : bpk_merge_read_run(m, file, &lost, bytes, err);
+}
+
+int bpk_merge_compare_lost(struct bpk_merge *m, struct bpk_merge_file *file,
+			   const struct bpk_merge_run *run, const struct bpk_merge_rest *rest,
+			   bool *other, struct bpk_err *err)
+{
+	const struct bpk_salvage *found = &m->found[run->copy];
+	struct bpk_buf intact = { 0 }, front = { 0 }, back = { 0 };
+	int rc = 0;
+
+	*other = false;
+	if (found->checksum->size == 0 || found->seal_size != found->checksum->size)
+		return 0;
+	if (read_lost(m, file, rest->copy, rest->front, run->size, &front, err) != 0 ||
+	    read_lost(m, file, rest->copy, rest->back, run->size, &back, err) != 0)
+		rc = -1;
+	if (rc == 0 && front.size > 0 && back.size > 0)
+		rc = bpk_merge_read_run(m, file, run, &intact, err);
+	if (rc == 0 && intact.size > 0)
+		*other = is_other(found, bpk_buf_view(&intact), &front, &back, rest->is_followed);
+	bpk_buf_clear(&intact);
+	bpk_buf_clear(&front);
+	bpk_buf_clear(&back);
+	return rc;
+}
+
+/* ---- The result ---- */
 
 /* The result: an intact copy, or the union. One thread's own. */
 struct result {
@@ -147,6 +235,130 @@ static int find_strange(const struct result *r, size_t copy, struct bpk_err *err
 				m, other < copy ? other : copy, other < copy ? copy : other,
 				"chunks show that are intact in one alone", err);
 	}
+	return 0;
+}
+
+/* ---- The rest of damaged chunks ---- */
+
+/* True if an intact chunk of the copy begins in this range of a file. */
+static bool has_chunk_in(struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+			 uint64_t at, uint64_t size)
+{
+	const struct bpk_salvage *found = &m->found[copy];
+	size_t i = m->names != NULL || found->count == 0
+			   ? found->count
+			   : bpk_find_behind(&found->all->offset, sizeof *found->all, found->count,
+					     at + size - 1);
+
+	for (; i > 0 && (m->names != NULL || found->all[i - 1].offset >= at); i--)
+		if (found->all[i - 1].intact && found->all[i - 1].offset - at < size &&
+		    bpk_merge_file_of(m, found, &found->all[i - 1]) == file)
+			return true;
+	return false;
+}
+
+/* *shift: the bytes that came in the copy before the chunk of a run; wraps around if bytes went.
+ * False: the copy has lost that, or has several like it. */
+static bool find_shift(const struct bpk_merge *m, const struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, size_t copy, uint64_t *shift)
+{
+	const struct bpk_merge_print key = {
+		.hash = run->hash,
+		.offset = run->at,
+		.file = (size_t)(file - m->files),
+	};
+	const struct bpk_merge_print *print = bpk_merge_find_print(&m->prints[copy], run->hash);
+
+	*shift = 0;
+	if (bpk_merge_has_print(&m->prints[copy], &key))
+		return true;
+	if (print == NULL || !print->once || print->file != key.file)
+		return false;
+	*shift = print->offset - run->at;
+	return true;
+}
+
+/* The chunk may lie in bytes of another copy that were chosen as a part. */
+static int note_rest(struct bpk_merge *m, const struct bpk_merge_file *file,
+		     const struct bpk_merge_run *run, size_t copy, struct bpk_err *err)
+{
+	size_t owner = run->copy;
+	uint64_t shift;
+
+	for (size_t c = 0; owner == copy && c < m->ncopies; c++)
+		if (c != copy && find_shift(m, file, run, c, &shift))
+			owner = c;
+	if (bpk_buf_printf(&m->since, err,
+			   "%s and %s are of two states of the archive, or one has lost a whole "
+			   "chunk, as a damaged one shows, for which the other has that at offset "
+			   "%" PRIu64 "; the result may have parts of the older one, or chunks at "
+			   "wrong places",
+			   m->copies[copy].path, m->copies[owner].path, run->offset) != 0)
+		return -1;
+	return bpk_buf_append(&m->since, bpk_view("", 1), err);
+}
+
+/* Compare a run with the rest of a chunk, unless an intact chunk of the copy begins there. */
+static int compare_rest(struct bpk_merge *m, struct bpk_merge_file *file,
+			const struct bpk_merge_run *run, const struct bpk_merge_rest *rest,
+			struct bpk_err *err)
+{
+	bool other = false;
+
+	if (bpk_merge_has_same_list(m, run->copy, rest->copy) ||
+	    has_chunk_in(m, file, rest->copy, rest->front, run->size) ||
+	    has_chunk_in(m, file, rest->copy, rest->back, run->size))
+		return 0;
+	if (bpk_merge_compare_lost(m, file, run, rest, &other, err) != 0)
+		return -1;
+	return other ? note_rest(m, file, run, rest->copy, err) : 0;
+}
+
+/*
+ * Compare the chunks of the union with the damaged ones that a copy has at their places, between
+ * two chunks that it has, or its ends.
+ *
+ *     union    A | B | C | D |
+ *     copy     A | # | C | D |     # is not B: its rest and its digest are those of another chunk
+ *     copy     A | ### | C | D     bytes came: they are counted from A, and from C
+ */
+static int compare_rests(struct bpk_merge *m, struct bpk_merge_file *file, size_t copy,
+			 struct bpk_err *err)
+{
+	const struct bpk_merge_run *runs = file->runs;
+	uint64_t shift = 0, next = 0;
+	size_t behind;
+
+	for (size_t i = 0; i < file->nruns; i = behind) {
+		for (behind = i; behind < file->nruns; behind++)
+			if (find_shift(m, file, &runs[behind], copy, &next))
+				break;
+		if (behind == file->nruns &&
+		    (file->sizes[copy] != file->size ||
+		     runs[behind - 1].at + runs[behind - 1].size != file->size))
+			return 0;
+		if (behind == file->nruns)
+			next = 0;
+		for (size_t k = i; k < behind && (next == shift || behind == i + 1); k++) {
+			const struct bpk_merge_rest rest = { copy, runs[k].at + shift,
+							     runs[k].at + next, true };
+
+			if (m->since.size == 0 && compare_rest(m, file, &runs[k], &rest, err) != 0)
+				return -1;
+		}
+		behind = behind == i ? i + 1 : behind;
+		shift = next;
+	}
+	return 0;
+}
+
+int bpk_merge_compare_rests(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t f = 0; f < m->nfiles; f++)
+		for (size_t c = 0; c < m->ncopies; c++)
+			if (m->since.size == 0 && m->files[f].sizes[c] != BPK_UNKNOWN &&
+			    compare_rests(m, &m->files[f], c, err) != 0)
+				return -1;
 	return 0;
 }
 

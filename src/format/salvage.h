@@ -52,7 +52,9 @@ struct bpk_salvage {
 	uint64_t nchunks;    /* of the archive; at least the last number and one */
 	/* The chunks that the header counts of a file that ends within one of them; or 0. */
 	uint64_t claimed;
-	uint64_t likely; /* the chunks that header and gaps count alike, though not certain; or 0 */
+	/* The chunks that the header counts, and the gaps or the room for their entries confirm,
+	 * though the numbers are not certain; or 0. */
+	uint64_t likely;
 	uint64_t last_size; /* raw bytes of the last one; unknown if that is lost */
 	/* A hash of the digests, or of the metadata, if these are intact: another one is that of
 	 * another state. 0: they are lost, or have no digest. */
@@ -90,6 +92,9 @@ struct bpk_salvage {
 	void (*release)(void *parts);
 	/* If numbered: the digest that is recorded for a number; NULL: there is none. */
 	const uint8_t *(*digest_of)(const void *parts, uint64_t number);
+	/* Where the index, as it is, says that a chunk lies; unknown: it does not. NULL: no index
+	 * was found. */
+	uint64_t (*entry_of)(const void *parts, uint64_t number);
 
 	/* The archive is an array in chunks of several dimensions, whose shape needs every one. */
 	bool shaped;

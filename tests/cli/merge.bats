@@ -635,7 +635,7 @@ END
     { head -c 300 7.blp; tail -c +813 7.blp; } >10.blp
     for copy in 8 9 10; do
         ends 2 bpk repair --json -f --merge -o new.blp 6.blp $copy.blp
-        says "two states of the archive, as chunk [02] shows"
+        says "two states of the archive, (as chunk [02]|or one has lost a whole chunk, as a damaged one) shows"
         grep -qF '"certain":false' "$out"
     done
     # few bytes of a packed chunk differ, its last ones too, and all of its digest
@@ -1383,4 +1383,89 @@ tells_states() { # old new line
     ends 2 bpk repair --merge --json -o new.blp 1.blp 2.blp
     says 'the copies differ in bytes .* which nothing proves; those of 1.blp are taken'
     grep -q '"nlost":0.*"certain":false' "$out"
+}
+
+# Print a file without the bytes from offset $2 to $3.
+without() {
+    head -c "$2" "$1"
+    tail -c +$(($3 + 1)) "$1"
+}
+
+@test "counts of headers and offsets that chunks confirm tell two states, where a whole chunk is lost or bytes came" {
+    need_python
+    { head -c 5000 /dev/urandom && head -c 1000 /dev/zero && head -c 9000 /dev/urandom; } >A
+    head -c 2000 A >piece
+    bpk pack -q --plain -z 2000 -o 0.blp A
+    # one has lost chunk 2, and most chunks of the other one are damaged
+    without 0.blp "$(offset_of 0.blp 2)" "$(offset_of 0.blp 3)" >1.blp
+    cp 0.blp 2.blp
+    bpk truncate -q --bytes 13000 2.blp
+    for n in 3 4 5 6; do
+        hurt 2.blp $(($(offset_of 0.blp $n) + 100)) 4
+    done
+    ends 2 bpk repair --merge --json -f -o new.blp 1.blp 2.blp
+    says 'two states of the archive, as their headers show'
+    grep -q '"certain":false' "$out"
+    # the chunk was written in one, which has lost its end, and bytes came in the other
+    cp 0.blp 3.blp
+    bpk write --at 4000 3.blp piece
+    head -c 1000 piece | bpk write --at 14000 3.blp -
+    head -c "$(offset_of 3.blp 6)" 3.blp >4.blp
+    hurt 4.blp $(($(offset_of 3.blp 0) + 100)) 4
+    without 0.blp $(($(offset_of 0.blp 2) + 100)) $(($(offset_of 0.blp 2) + 101)) >5.blp
+    ends 2 bpk repair --merge --json -f -o new.blp 4.blp 5.blp
+    says 'two states of the archive, as their offsets show'
+    grep -q '"certain":false' "$out"
+}
+
+@test "the rest of a damaged chunk tells that the chunk in its place is another one, where the index tells nothing" {
+    need_python
+    head -c 12000 /dev/urandom >A
+    tail -c 2000 A >piece
+    bpk pack -q --plain -z 2000 -o 0.blp A
+    cp 0.blp 1.blp
+    bpk write --at 6000 1.blp piece
+    head -c $(($(offset_of 0.blp 4) + 9)) 0.blp >2.blp
+    hurt 2.blp 40 8 # an offset
+    hurt 1.blp $(($(offset_of 0.blp 3) + 100)) 4
+    ends 2 bpk repair --merge --json -f -o new.blp 1.blp 2.blp
+    says 'two states of the archive, or one has lost a whole chunk, as a damaged one shows'
+    grep -q '"certain":false' "$out"
+    # equal chunks: one that has lost the first is of the same state, but others are in its place
+    { tail -c +2001 A | head -c 2000 && head -c 2000 A && head -c 2000 A && tail -c 6000 A; } >B
+    bpk pack -q --plain -z 2000 -o 3.blp B
+    without 3.blp "$(offset_of 3.blp 0)" "$(offset_of 3.blp 1)" >4.blp
+    without 4.blp "$(offset_of 3.blp 2)" $(($(offset_of 3.blp 2) + 3)) >5.blp
+    hurt 3.blp $(($(offset_of 3.blp 0) + 91)) 4
+    hurt 3.blp 20 6 # the header
+    ends 2 bpk repair --merge --json -f -o new.blp 5.blp 3.blp
+    # bytes came into copies of one state, in two chunks
+    bpk pack -q -f --plain -z 2000 -o 0.blp A
+    { head -c $(($(offset_of 0.blp 1) + 40)) 0.blp && printf abc && tail -c +$(($(offset_of 0.blp 1) + 41)) 0.blp; } >6.blp
+    without 0.blp $(($(offset_of 0.blp 3) + 1990)) $(($(offset_of 0.blp 3) + 1999)) >7.blp
+    bpk repair --merge -f -o new.blp 6.blp 7.blp
+    bpk cat new.blp | cmp - A
+}
+
+@test "without checksums a chunk that no copy has is not certain, and a copy that is shorter does not agree with itself" {
+    need_python
+    head -c 12000 /dev/urandom >A
+    tail -c 2000 A >piece
+    bpk pack -q --plain --checksum none -0 -z 2000 -o 0.blp A
+    cp 0.blp 1.blp
+    bpk write --at 0 1.blp piece
+    local at
+    at=$(offset_of 0.blp 1)
+    { head -c $((at + 300)) 1.blp && printf abc && tail -c +$((at + 301)) 1.blp; } >2.blp
+    hurt 0.blp "$at" 4
+    ends 2 bpk repair --merge --json -f -o new.blp 0.blp 2.blp
+    grep -q '"certain":false' "$out"
+    # one has lost a whole chunk and its end, the other its header
+    head -c 11000 A >B
+    bpk pack -q -f --plain --checksum none -0 -z 2000 -o 0.blp B
+    without 0.blp "$(offset_of 0.blp 2)" "$(offset_of 0.blp 3)" | head -c "$(offset_of 0.blp 3)" >3.blp
+    hurt 0.blp 0 "$(offset_of 0.blp 0)"
+    ends 2 bpk repair --merge --json -f -o new.blp 3.blp 0.blp
+    says 'stand on no checksum: copies differ in them'
+    grep -q '"certain":false' "$out"
 }

@@ -382,7 +382,8 @@ static int search_all(struct bpk_bloscpack_search *s, struct bpk_salvage *salvag
 	bpk_salvage_drop_others(salvage, s->scan.size);
 	salvage->guessable = !salvage->guesses && may_guess(salvage);
 	if (bpk_bloscpack_left_find(&s->scan, salvage, left, err) != 0 ||
-	    (salvage->count > 0 && bpk_bloscpack_number(s, left, salvage, err) != 0))
+	    (salvage->count > 0 && bpk_bloscpack_number(s, left, salvage, err) != 0) ||
+	    bpk_bloscpack_left_take_entries(&s->scan, salvage, left, err) != 0)
 		return -1;
 	return find_seal(s->scan.source, salvage, err);
 }

@@ -34,6 +34,8 @@ struct bpk_bloscpack_left {
 	bool has_array;
 	/* Offset of the first chunk, if the entry behind the metadata tells; or unknown. */
 	uint64_t start;
+	uint64_t *entries; /* of all chunks, if the header's room for them is confirmed; or NULL */
+	uint64_t nentries;
 
 	struct bpk_info info; /* for the new archive */
 };
@@ -46,6 +48,15 @@ int bpk_bloscpack_left_read_header(struct bpk_scan *scan, struct bpk_bloscpack_l
  * are found by an intact header alone. */
 int bpk_bloscpack_left_find(struct bpk_scan *scan, const struct bpk_salvage *salvage,
 			    struct bpk_bloscpack_left *left, struct bpk_err *err);
+
+/* Then take the entries, if the header's room for them ends where the first one says, or where a
+ * chunk begins: damage to a count would move that. Sets likely. */
+int bpk_bloscpack_left_take_entries(struct bpk_scan *scan, struct bpk_salvage *salvage,
+				    struct bpk_bloscpack_left *left, struct bpk_err *err);
+
+/* Where the file's own header says that the first chunk begins; unknown: the size of the metadata
+ * is lost, or there is no header. */
+uint64_t bpk_bloscpack_left_first(const struct bpk_bloscpack_left *left);
 
 /*
  * Find the end of the archive, behind its last chunk, by the header, and leave out the bytes

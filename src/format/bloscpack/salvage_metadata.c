@@ -228,7 +228,56 @@ void bpk_bloscpack_left_free(void *parts)
 		return;
 	bpk_bloscpack_metadata_clear(&left->metadata);
 	bpk_array_clear(&left->array);
+	free(left->entries);
 	free(left);
+}
+
+/* ---- The entries ---- */
+
+uint64_t bpk_bloscpack_left_first(const struct bpk_bloscpack_left *left)
+{
+	const struct bpk_bloscpack_header *header = &left->header;
+	uint64_t start = left->metadata.good ? left->metadata.end : header->size, size;
+
+	if (!left->has_header || (header->has_metadata && !left->metadata.good))
+		return BPK_UNKNOWN;
+	return bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) &&
+			       bpk_add_u64(start, size, &start)
+		       ? start
+		       : BPK_UNKNOWN;
+}
+
+/* bpk_salvage.entry_of. */
+static uint64_t entry_of(const void *parts, uint64_t number)
+{
+	const struct bpk_bloscpack_left *left = parts;
+
+	return number < left->nentries ? left->entries[number] : BPK_UNKNOWN;
+}
+
+int bpk_bloscpack_left_take_entries(struct bpk_scan *scan, struct bpk_salvage *salvage,
+				    struct bpk_bloscpack_left *left, struct bpk_err *err)
+{
+	uint64_t start = bpk_bloscpack_left_first(left), n = left->header.nchunks, table, first;
+
+	if (start == BPK_UNKNOWN || start > scan->size || n == 0 || n == BPK_UNKNOWN ||
+	    !left->header.has_offsets)
+		return 0;
+	table = start - bpk_bloscpack_slots(&left->header) * BPK_BLOSCPACK_ENTRY_SIZE;
+	if (see_entry(scan, table, 0, &first, err) != 0)
+		return -1;
+	if (first != start && !is_chunk(salvage, start))
+		return 0;
+	left->entries = bpk_calloc((size_t)n, sizeof *left->entries, err);
+	if (left->entries == NULL)
+		return -1;
+	for (uint64_t i = 0; i < n; i++)
+		if (see_entry(scan, table + i * BPK_BLOSCPACK_ENTRY_SIZE, 0, &left->entries[i],
+			      err) != 0)
+			return -1;
+	left->nentries = salvage->likely = n;
+	salvage->entry_of = entry_of;
+	return 0;
 }
 
 /* ---- For the new archive ---- */

@@ -464,21 +464,6 @@ static int number_behind(struct bpk_bloscpack_search *s, const struct bpk_bloscp
 	return 0;
 }
 
-/* Where the file's own header says that the first chunk begins; unknown: the size of the metadata
- * is lost. */
-static uint64_t first_of(const struct bpk_bloscpack_left *left)
-{
-	const struct bpk_bloscpack_header *header = &left->header;
-	uint64_t start = left->metadata.good ? left->metadata.end : header->size, size;
-
-	if (header->has_metadata && !left->metadata.good)
-		return BPK_UNKNOWN;
-	return bpk_mul_u64(bpk_bloscpack_slots(header), BPK_BLOSCPACK_ENTRY_SIZE, &size) &&
-			       bpk_add_u64(start, size, &start)
-		       ? start
-		       : BPK_UNKNOWN;
-}
-
 /* The same with the file's own header, whose count is used if an entry confirms the place of the
  * first chunk that follows from it, or without entries the gaps from there on confirm the count. */
 static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
@@ -490,7 +475,7 @@ static int number_own(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left 
 	if (number_by_entries(s, header, &left->start, salvage, &left->is_disordered, err) != 0)
 		return -1;
 	if (bpk_bloscpack_slots(header) == 0 && salvage->likely > 0)
-		left->start = first_of(left);
+		left->start = bpk_bloscpack_left_first(left);
 	*known = salvage->counted || left->start != BPK_UNKNOWN;
 	if (salvage->counted)
 		return 0;
@@ -520,7 +505,8 @@ static int number_by_header(struct bpk_bloscpack_search *s,
 {
 	bool own = header == &left->header, known = true;
 
-	bpk_salvage_number_by_gaps(salvage, own ? first_of(left) : left->start, s->scan.size);
+	bpk_salvage_number_by_gaps(salvage, own ? bpk_bloscpack_left_first(left) : left->start,
+				   s->scan.size);
 	salvage->counted =
 		salvage->count == header->nchunks && salvage->gapless && fits_last(header, salvage);
 	if (own && salvage->nchunks == header->nchunks)
