@@ -258,10 +258,11 @@ static uint64_t entry_of(const void *parts, uint64_t number)
 int bpk_bloscpack_left_take_entries(struct bpk_scan *scan, struct bpk_salvage *salvage,
 				    struct bpk_bloscpack_left *left, struct bpk_err *err)
 {
+	enum { TIMES = 64 }; /* a table in a hole costs no more than the chunks that were found */
 	uint64_t start = bpk_bloscpack_left_first(left), n = left->header.nchunks, table, first;
 
 	if (start == BPK_UNKNOWN || start > scan->size || n == 0 || n == BPK_UNKNOWN ||
-	    !left->header.has_offsets)
+	    n / TIMES > salvage->count || !left->header.has_offsets)
 		return 0;
 	table = start - bpk_bloscpack_slots(&left->header) * BPK_BLOSCPACK_ENTRY_SIZE;
 	if (see_entry(scan, table, 0, &first, err) != 0)
