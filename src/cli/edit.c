@@ -235,7 +235,7 @@ void bpk_edited_close(struct bpk_edited *edited)
 
 void bpk_edited_report(const char *path, struct bpk_err *err)
 {
-	bpk_side_weigh(path, err);
+	bpk_heal_weigh(path, err);
 	bpk_side_advise_path(path, err);
 	bpk_report(NULL, err);
 }

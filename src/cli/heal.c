@@ -126,6 +126,21 @@ void bpk_heal_tell(const struct bpk_shared *shared, const char *path,
 	free(side);
 }
 
+/* It may have come to be another state since it was judged, or was not. */
+static int check_unwritten(struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	struct bpk_input in;
+	bool unwritten;
+
+	if (!bpk_heal_seems_other(side, path))
+		return 0;
+	bpk_heal_look(&in, path);
+	unwritten = (in.place.source != NULL || in.place.directory != NULL) &&
+		    bpk_side_compare(side, path, NULL) == 0 && bpk_heal_is_unwritten(side, &in);
+	bpk_input_close(&in);
+	return unwritten ? 0 : bpk_fail_changed(err);
+}
+
 int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct bpk_healed *healed,
 		      struct bpk_err *err)
 {
@@ -136,6 +151,8 @@ int bpk_heal_in_place(const struct bpk_shared *shared, const char *path, struct 
 	bpk_signals_start();
 	if (rc == 0) {
 		rc = bpk_heal_check_owner(&side, path, err);
+		if (rc == 0)
+			rc = check_unwritten(&side, path, err);
 		if (rc == 0)
 			rc = bpk_parity_files(side.parity) != NULL
 				     ? bpk_heal_tree_in_place(&side, path, healed, err)

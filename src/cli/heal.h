@@ -40,6 +40,12 @@ int bpk_heal_refuse_earlier(const char *path, struct bpk_err *err);
  * of another time, restores it or a former state: a change could leave it damaged beyond that. */
 int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, struct bpk_err *err);
 
+/* If err is damage of the archive at path, which a command refuses to change, and its parity
+ * restores that in place: err becomes BPK_REPAIRABLE, with the next step. All of the archive is
+ * read once, and again where its times were cut to seconds; nothing if its parity is of another
+ * time, but for a directory. */
+void bpk_heal_weigh(const char *path, struct bpk_err *err);
+
 /* True if a whole archive, which was read, is proven to be as it was written: by its seal, or by
  * checksums that are hard to forge and the identity that it records. Parity that differs is of
  * another state then, whatever the times say. */

@@ -17,6 +17,11 @@ static bool is_in_change(const struct bpk_place *place)
 				   : bpk_source_in_change(place->source);
 }
 
+static bool is_open(const struct bpk_place *place)
+{
+	return place->source != NULL || place->directory != NULL;
+}
+
 bool bpk_heal_is_moving(const struct bpk_input *in)
 {
 	struct stat now;
@@ -69,7 +74,7 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return -1; /* or the damage is older than the parity */
 	if (side->scan.lost > 0 && !bpk_heal_is_strange(side, path))
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
-	verdict->heals = bpk_side_is_unwritten(side, path);
+	verdict->heals = bpk_heal_is_unwritten(side, in);
 	bpk_shell_word(path, word);
 	verdict->other = side->scan.lost == 0;
 	if (bpk_heal_is_strange(side, path))
@@ -116,6 +121,21 @@ static int judge_unwritten(const struct bpk_shared *shared, const struct bpk_sid
 		 " cells differ from its parity, and it was not written since",
 		 in->path, side->scan.bad, bpk_parity_cells(side->parity));
 	return judge_damage(shared, side, in, verdict, err);
+}
+
+/* Bytes behind the end are all that was found; cells may differ in which no checksum fails. */
+static int judge_tail(const struct bpk_shared *shared, const struct bpk_input *in,
+		      struct bpk_heal_verdict *verdict, struct bpk_err *err)
+{
+	struct bpk_side side;
+	bool there;
+
+	if (bpk_side_open(&side, in->path, &there, NULL) == 0 && there &&
+	    bpk_side_compare(&side, in->path, NULL) == 0 && bpk_side_has_damage(&side) &&
+	    bpk_side_has_grown(&side, in->path) && !bpk_heal_is_proven(shared, in))
+		(void)judge_unwritten(shared, &side, in, verdict, err);
+	bpk_side_clear(&side);
+	return -1;
 }
 
 /* No cell of a small archive may be left that agrees; then parity does not say which archive its
@@ -193,6 +213,34 @@ int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, s
 	return damaged ? bpk_fail_as(err, &why) : bpk_err_pass_memory(&why, err);
 }
 
+/* True if parity restores all of the archive in place. */
+static bool restores(const char *path)
+{
+	struct bpk_side side = { 0 };
+	struct bpk_input in;
+	bool there, all;
+
+	bpk_heal_look(&in, path);
+	all = is_open(&in.place) && bpk_side_open(&side, path, &there, NULL) == 0 && there &&
+	      (in.place.is_directory || bpk_side_is_current(&side, bpk_input_stat(&in))) &&
+	      bpk_side_compare(&side, path, NULL) == 0 && side.scan.lost == 0 &&
+	      (bpk_side_has_damage(&side) || bpk_side_has_grown(&side, path)) &&
+	      bpk_heal_is_unwritten(&side, &in);
+	bpk_side_clear(&side);
+	bpk_input_close(&in);
+	return all;
+}
+
+void bpk_heal_weigh(const char *path, struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+	char word[BPK_WORD_TEXT];
+
+	if (bpk_side_is_damage(path, err) && bpk_side_may_be(path) && restores(path))
+		bpk_fail(err, BPK_REPAIRABLE, "%s; parity restores it: bpk verify --heal %s first",
+			 plain.text, bpk_shell_word(path, word));
+}
+
 /* True if anything tells changed bytes of a whole archive: checksums, or proof of all of it. */
 static bool tells_changes(const struct bpk_info *info)
 {
@@ -236,18 +284,6 @@ static const char *name_damage(const struct bpk_parity_scan *scan, char where[64
 	return where;
 }
 
-/* A time that was cut to seconds may be that of a later write in the same second. */
-static bool is_exactly_then(const struct bpk_side *side, const char *path)
-{
-	const struct timespec then = bpk_parity_time(side->parity);
-	struct stat now;
-
-	if (bpk_parity_files(side->parity) != NULL)
-		return bpk_side_is_as_then(side, path) && side->drift.cut == 0;
-	return bpk_side_is_as_then(side, path) && stat(path, &now) == 0 &&
-	       now.st_mtim.tv_nsec == then.tv_nsec;
-}
-
 /* Without checksums an archive that differs from its parity may have been changed, or damaged. */
 static int fail_untold(const struct bpk_side *side, const char *path, struct bpk_err *err)
 {
@@ -275,8 +311,8 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	char word[BPK_WORD_TEXT], where[64];
 
 	bpk_shell_word(path, word);
-	if (bpk_side_has_damage(side) && is_exactly_then(side, path) &&
-	    !bpk_heal_is_proven(shared, in))
+	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
+	    bpk_side_is_exact(side, path) && !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
@@ -328,11 +364,6 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 	}
 	*err = *why;
 	return -1;
-}
-
-static bool is_open(const struct bpk_place *place)
-{
-	return place->source != NULL || place->directory != NULL;
 }
 
 /* The same, or the parity file was renewed since it was opened. */
@@ -407,8 +438,10 @@ int bpk_heal_judge(const struct bpk_shared *shared, const struct bpk_input *in, 
 	*verdict = (struct bpk_heal_verdict){ .parity = BPK_SIDE_NONE };
 	if (bpk_program->team != NULL || !is_open(&in->place) || in->place.is_member ||
 	    (rc != 0 && err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED &&
-	     !(in->place.is_directory && in->format == NULL)))
+	     err->kind != BPK_REPAIRABLE && !(in->place.is_directory && in->format == NULL)))
 		return rc;
+	if (rc != 0 && err->kind == BPK_REPAIRABLE)
+		return bpk_place_pending(&in->place) ? rc : judge_tail(shared, in, verdict, err);
 	if (bpk_place_pending(&in->place))
 		return judge_pending(in, rc, verdict, err);
 	if (bpk_heal_open(shared, &side, in->path, &there, &why) != 0 ||

@@ -134,9 +134,9 @@ bool bpk_heal_seems_other(const struct bpk_side *side, const char *path)
 	struct bpk_parity_drift drift;
 
 	if (bpk_parity_files(side->parity) == NULL)
-		return !bpk_side_is_as_then(side, path);
+		return !bpk_side_is_as_then(side, path) || !bpk_side_is_exact(side, path);
 	drift = drift_of(side, path);
-	return drift.newer + drift.grown + drift.added > 0;
+	return drift.newer + drift.grown + drift.added + drift.cut > 0;
 }
 
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path)

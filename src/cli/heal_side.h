@@ -19,6 +19,15 @@ int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *s
  * file heals in place. */
 int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
+/* Open the archive as far as it opens. */
+void bpk_heal_look(struct bpk_input *in, const char *path);
+
+/* True if nobody wrote to the archive, which was compared with its parity, since that was made: by
+ * its times. Where these were cut to seconds, it may have been changed in the second of the parity:
+ * then only if parity would replace no chunk that its checksum proves. Those that differ are read.
+ */
+bool bpk_heal_is_unwritten(const struct bpk_side *side, const struct bpk_input *in);
+
 /* True if no byte of the archive differs from its parity, to which it was compared, but those of
  * damaged chunks: the state that parity restores lacks nothing that was written since. in was read,
  * or does not open. */
@@ -29,7 +38,7 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 bool bpk_heal_keeps(const struct bpk_side *side, const struct bpk_input *in,
 		    const struct bpk_salvage *found);
 
-/* True if the archive at path is of another time than its parity file, or of an earlier one.
+/* True if the archive at path is not exactly of the time of its parity file, or of an earlier one.
  * Nothing is read. */
 bool bpk_heal_seems_other(const struct bpk_side *side, const char *path);
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);

@@ -200,6 +200,44 @@ static bool are_covered(const struct sought *s)
 	return true;
 }
 
+/* ---- a change in the second of the parity ---- */
+
+void bpk_heal_look(struct bpk_input *in, const char *path)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+
+	if (bpk_input_look(in, path, NULL, NULL) == 0 && in->format != NULL)
+		(void)bpk_input_read(in, &options, NULL);
+}
+
+/* True if the checksums of the archive, which opens, prove a chunk that parity would replace. */
+static bool has_other_chunk(const struct bpk_side *side, const struct bpk_input *in)
+{
+	struct sought s = { .side = side, .in = in };
+	const struct bpk_info *info = in->info;
+	struct stretch stretch, digest;
+	bool found = false;
+
+	if (in->reader == NULL || in->format->reader->locate == NULL ||
+	    info->chunks.count == BPK_UNKNOWN || info->chunks.checksum == NULL ||
+	    info->chunks.checksum->size == 0)
+		return false;
+	if (find_differing(&s))
+		for (uint64_t n = 0; n < info->chunks.count && !found; n++)
+			found = find_stretch(&s, n, &stretch, &digest) && differs(&s, &stretch) &&
+				is_intact(in, n);
+	clear(&s);
+	return found;
+}
+
+bool bpk_heal_is_unwritten(const struct bpk_side *side, const struct bpk_input *in)
+{
+	return bpk_side_is_unwritten(side, in->path) &&
+	       (bpk_side_is_exact(side, in->path) || !has_other_chunk(side, in));
+}
+
+/* ---- other times ---- */
+
 static bool has_same_sizes(const struct bpk_side *side)
 {
 	return side->drift.missing + side->drift.resized + side->drift.added == 0 &&
@@ -213,7 +251,7 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 
 	/* bytes behind a sealed archive are no part of it, nor are those by which a file grew in no
 	 * time */
-	if (bpk_side_is_unwritten(side, in->path) ||
+	if (bpk_heal_is_unwritten(side, in) ||
 	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
 		return true;
 	if (!has_same_sizes(side) || !find_differing(&sought)) {

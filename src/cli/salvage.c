@@ -246,7 +246,7 @@ static int find_side(struct bpk_salvage_job *job, const char *path, bool *has, s
 		*has = why.kind != BPK_CORRUPT;
 	else if (*has)
 		job->has_state =
-			bpk_parity_files(side->parity) != NULL || !bpk_side_is_as_then(side, path);
+			bpk_parity_files(side->parity) != NULL || bpk_heal_seems_other(side, path);
 	return bpk_err_pass_memory(&why, err);
 }
 

@@ -283,11 +283,16 @@ static bool is_about(const struct bpk_err *err, const char *path)
 	return strncmp(err->text, name, size) == 0 && err->text[size] == ':';
 }
 
-/* True if err is damage of the archive at path, without a next step. */
+bool bpk_side_is_damage(const char *path, const struct bpk_err *err)
+{
+	return err->kind == BPK_CORRUPT && path != NULL && strcmp(path, "-") != 0 &&
+	       is_about(err, path);
+}
+
+/* The same, without a next step. */
 static bool is_bare_damage(const char *path, const struct bpk_err *err)
 {
-	return err->kind == BPK_CORRUPT && !err->advises && path != NULL &&
-	       strcmp(path, "-") != 0 && is_about(err, path);
+	return !err->advises && bpk_side_is_damage(path, err);
 }
 
 void bpk_side_advise_path(const char *path, struct bpk_err *err)
@@ -439,6 +444,16 @@ bool bpk_side_is_as_then(const struct bpk_side *side, const char *path)
 	       (uint64_t)now.st_size <= bpk_parity_size(side->parity);
 }
 
+bool bpk_side_is_exact(const struct bpk_side *side, const char *path)
+{
+	struct stat now;
+
+	if (bpk_parity_files(side->parity) != NULL)
+		return side->drift.newer + side->drift.cut == 0;
+	return stat(path, &now) == 0 && bpk_side_is_current(side, &now) &&
+	       now.st_mtim.tv_nsec == bpk_parity_time(side->parity).tv_nsec;
+}
+
 bool bpk_side_has_grown(const struct bpk_side *side, const char *path)
 {
 	const struct bpk_parity_files *files = bpk_parity_files(side->parity);
@@ -499,18 +514,6 @@ int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
 		*own_damage = is_open && bpk_side_is_damaged(&side);
 	bpk_side_clear(&side);
 	return rc;
-}
-
-void bpk_side_weigh(const char *path, struct bpk_err *err)
-{
-	struct bpk_err plain = *err, why = { 0 };
-	char word[BPK_WORD_TEXT];
-
-	if (!is_bare_damage(path, err) || bpk_side_need_whole(path, NULL, &why) == 0)
-		return;
-	if (why.kind == BPK_REPAIRABLE)
-		bpk_fail(err, why.kind, "%s; parity restores it: bpk verify --heal %s first",
-			 plain.text, bpk_shell_word(path, word));
 }
 
 void bpk_side_clear(struct bpk_side *side)

@@ -87,6 +87,9 @@ int bpk_side_look_through(const char *path, enum bpk_side_state *state, struct b
 /* Add it to the record as parity: null, "current", "stale" or "damaged". */
 void bpk_side_record(enum bpk_side_state state);
 
+/* True if err is damage of the archive at path. */
+bool bpk_side_is_damage(const char *path, const struct bpk_err *err);
+
 /* If err is damage of the archive at path, and names no command as the next step: name the one that
  * shows all damage, or compares it with its parity file. The second call is for an input. */
 void bpk_side_advise_path(const char *path, struct bpk_err *err);
@@ -112,9 +115,9 @@ bool bpk_side_is_damaged(const struct bpk_side *side);
 bool bpk_side_is_as_then(const struct bpk_side *side, const char *path);
 void bpk_side_clear(struct bpk_side *side);
 
-/* If err is damage of the archive at path, which a command refuses to change, and its parity
- * restores that: err becomes BPK_REPAIRABLE, with the next step. One read of it. */
-void bpk_side_weigh(const char *path, struct bpk_err *err);
+/* True if the times are those to the nanosecond. A time that was cut to seconds may be that of a
+ * later write in the same second. */
+bool bpk_side_is_exact(const struct bpk_side *side, const char *path);
 
 /* True if the file at path, or a file of the directory, which was compared, has bytes behind the
  * end that the parity file records, and nobody wrote them since that was made: an append has given

@@ -774,6 +774,10 @@ keeps_cure() {
         rot $name 30000 50000
         refuses 2 "; bpk verify $name shows whether its parity file restores it" bpk append $name w
     done
+    # nothing but a seal tells
+    bpk pack -q -f --plain -0 -z 512 --checksum none --seal --parity 10% -o d.blp raw
+    rot d.blp 50000 1
+    refuses 3 'not those that were sealed.*; parity restores it: bpk verify --heal d.blp first' bpk write d.blp --at 3 w
     # reading has the status of damage
     bpk pack -q -o c.blp raw
     bpk meta set c.blp key=value
@@ -1549,6 +1553,56 @@ END
     touch -d "@$second" y.blp
     refuses 3 'is whole, but' bpk verify --heal y.blp
     cmp x.blp y.blp
+}
+
+@test "verify --heal of a damaged archive does not undo a write in the second of its parity" {
+    local options name file second=1790000000
+    data noise 6000 raw
+    head -c 300 raw >piece
+    for name in a.blp a.blpd; do
+        for options in '--checksum crc32' '--checksum crc32 --seal' '--checksum sha256'; do
+            rm -rf $name $name.bpp before damaged out
+            # shellcheck disable=SC2086
+            bpk pack -q --plain -0 -z 512 $options -o $name raw
+            find $name -type f -exec touch -d "@$second.3" {} +
+            bpk parity $name 40
+            cp -p $name.bpp old.bpp
+            cp -pr $name before
+            bpk write -q $name --at 600 piece
+            cp -p old.bpp $name.bpp
+            find $name before -type f -exec touch -d "@$second" {} +
+            file=$(find $name -type f ! -name .lock -size +1 | sort | head -1)
+            rot "$file" $(($(stat -c %s "$file") - 50)) 1
+            touch -d "@$second" "$file"
+            cp -pr $name damaged
+            ends 2 bpk verify --heal $name
+            ends 2 bpk append $name piece
+            ends 2 bpk repair --apply -o out $name
+            diff -r -x .lock $name damaged
+            # the same damage without a write
+            rm -rf $name && cp -pr before $name
+            rot "$file" $(($(stat -c %s "$file") - 50)) 1
+            touch -d "@$second" "$file"
+            ends 3 bpk append $name piece
+            ends 0 bpk verify --heal $name
+            diff -r -x .lock $name before
+        done
+    done
+}
+
+@test "bytes behind the end and damage that no checksum finds are healed together" {
+    data noise 6000 raw
+    for options in '' --identity; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f --plain -0 -z 512 --checksum none $options --parity 50% -o a.blp raw
+        cp -p a.blp good
+        printf '\1abcdefg' >>a.blp
+        rot a.blp 2500 1
+        touch -r good a.blp
+        refuses 3 'no checksum fails, but 1 of [0-9]+ cells differ .*; parity restores all of it' bpk verify a.blp
+        ends 0 bpk verify --heal a.blp
+        same a.blp good
+    done
 }
 
 @test "an archive whose change was undone heals in place still" {
