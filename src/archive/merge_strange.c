@@ -283,17 +283,20 @@ static int note_rest(struct bpk_merge *m, const struct bpk_merge_file *file,
 		     const struct bpk_merge_run *run, size_t copy, struct bpk_err *err)
 {
 	size_t owner = run->copy;
+	const char *mine, *other;
 	uint64_t shift;
 
 	for (size_t c = 0; owner == copy && c < m->ncopies; c++)
 		if (c != copy && find_shift(m, file, run, c, &shift))
 			owner = c;
+	mine = m->copies[copy].path;
+	other = m->copies[owner].path;
 	if (bpk_buf_printf(&m->since, err,
 			   "%s and %s are of two states of the archive, or one has lost a whole "
-			   "chunk, as a damaged one shows, for which the other has that at offset "
-			   "%" PRIu64 "; the result may have parts of the older one, or chunks at "
-			   "wrong places",
-			   m->copies[copy].path, m->copies[owner].path, run->offset) != 0)
+			   "chunk: a damaged chunk of %s is not the one at offset %" PRIu64
+			   " of %s; the result may have parts of the older one, or chunks at wrong "
+			   "places",
+			   mine, other, mine, run->offset, other) != 0)
 		return -1;
 	return bpk_buf_append(&m->since, bpk_view("", 1), err);
 }
