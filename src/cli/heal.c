@@ -111,7 +111,7 @@ static void tell(const struct bpk_shared *shared, const char *path, const char *
 	if (healed->cut > 0)
 		bpk_note(path, "%" PRIu64 " bytes behind the end that %s records were cut off",
 			 healed->cut, side);
-	if (healed->cells > 0 || healed->cut == 0)
+	if (healed->cells > 0)
 		bpk_note(path, "%" PRIu64 " bytes in %" PRIu64 " %s were restored by %s",
 			 healed->bytes, healed->cells, bpk_plural(healed->cells, "cell", "cells"),
 			 side);

@@ -302,6 +302,32 @@ static int fail_untold(const struct bpk_side *side, const char *path, struct bpk
 			restores ? word : "", restores ? " writes the state of the parity" : "");
 }
 
+/* A file that has lost its end is not whole: one of another size is another state. pack gives an
+ * archive the time of its source, so both may have one time. */
+static bool is_other_file(const struct bpk_side *side, const struct bpk_input *in)
+{
+	return !in->place.is_directory && tells_changes(in->info) &&
+	       side->scan.size < bpk_parity_size(side->parity);
+}
+
+/* A whole archive was changed, and its parity was not renewed. Parity of the same second in whole
+ * seconds is renewed by --force alone. */
+static int fail_stale(const struct bpk_side *side, const char *path, struct bpk_err *err)
+{
+	uint64_t bad = side->scan.bad;
+	char word[BPK_WORD_TEXT], what[64] = "it is of other files or sizes";
+
+	if (bad > 0)
+		snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 " cells differ", bad,
+			 bpk_parity_cells(side->parity));
+	return bpk_fail(err, BPK_REPAIRABLE,
+			"is whole, but its parity is stale: %s%s; bpk parity %s%s renews it", what,
+			bpk_heal_is_strange(side, path) ? ", and it may be that of another archive"
+							: "",
+			bad > 0 && bpk_side_is_as_then(side, path) ? "--force " : "",
+			bpk_shell_word(path, word));
+}
+
 static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *side,
 		       const struct bpk_input *in, struct bpk_heal_verdict *verdict,
 		       struct bpk_err *err)
@@ -312,7 +338,8 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
-	    bpk_side_is_exact(side, path) && !bpk_heal_is_proven(shared, in))
+	    bpk_side_is_exact(side, path) && !is_other_file(side, in) &&
+	    !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;
@@ -325,13 +352,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	} else if (scan->size != bpk_parity_size(side->parity) || bpk_side_has_damage(side) ||
 		   side->drift.added > 0) {
 		verdict->parity = BPK_SIDE_STALE;
-		bpk_fail(err, BPK_REPAIRABLE,
-			 "is whole, but its parity is stale: %" PRIu64 " of %" PRIu64
-			 " cells differ%s; bpk parity %s renews it",
-			 scan->bad, bpk_parity_cells(side->parity),
-			 bpk_heal_is_strange(side, path) ? ", and it may be that of another archive"
-							 : "",
-			 word);
+		fail_stale(side, path, err);
 	} else if (bpk_side_is_damaged(side)) {
 		bpk_fail(err, BPK_REPAIRABLE,
 			 "is whole, but its parity file %s is damaged in %s; bpk parity %s renews "

@@ -24,8 +24,8 @@ void bpk_heal_look(struct bpk_input *in, const char *path);
 
 /* True if nobody wrote to the archive, which was compared with its parity, since that was made: by
  * its times. Where these were cut to seconds, it may have been changed in the second of the parity:
- * then only if parity would replace no chunk that its checksum proves. Those that differ are read.
- */
+ * then only if it has no checksums, does not open, or differs by damaged chunks alone. These are
+ * read. */
 bool bpk_heal_is_unwritten(const struct bpk_side *side, const struct bpk_input *in);
 
 /* True if no byte of the archive differs from its parity, to which it was compared, but those of

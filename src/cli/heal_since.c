@@ -18,6 +18,8 @@ struct sought {
 	size_t ndiffering, differing_room, ndamaged, damaged_room;
 	struct bpk_buf cell;
 	struct bpk_parity_files files; /* of a directory, by name */
+	bool same_second; /* the time does not tell a change: only proof counts as one */
+	bool unplaced;    /* there are chunks of unknown place */
 };
 
 /* Where bytes of the file, of a directory of that name, are among those that parity covers; false:
@@ -152,22 +154,24 @@ static bool is_intact(const struct bpk_input *in, uint64_t number)
 	return intact;
 }
 
-/* Note the damaged chunks that differ. False: an intact one does, as one that was written since, or
- * one together with its digest, which may have been written before it was damaged; or memory is
- * short. */
+/* Note the damaged chunks that differ. False: an intact one does, as one that was written since, or,
+ * but in the second of the parity, one together with its digest, which may have been written before
+ * it was damaged; or memory is short. */
 static bool find_damaged(struct sought *s)
 {
 	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {
 		struct stretch stretch, digest, *grown;
 		bool body, own;
 
-		if (!find_stretch(s, n, &stretch, &digest))
+		if (!find_stretch(s, n, &stretch, &digest)) {
+			s->unplaced = true;
 			continue;
+		}
 		body = differs(s, &stretch);
 		own = differs(s, &digest);
 		if (!body && !own)
 			continue;
-		if ((body && own) || is_intact(s->in, n))
+		if ((body && own && !s->same_second) || is_intact(s->in, n))
 			return false;
 		stretch.end = digest.end;
 		grown = bpk_alloc_grow(s->damaged, s->ndamaged, &s->damaged_room, sizeof *grown,
@@ -210,30 +214,27 @@ void bpk_heal_look(struct bpk_input *in, const char *path)
 		(void)bpk_input_read(in, &options, NULL);
 }
 
-/* True if the checksums of the archive, which opens, prove a chunk that parity would replace. */
-static bool has_other_chunk(const struct bpk_side *side, const struct bpk_input *in)
+/* True if an archive with checksums, which opens, differs by more than damaged chunks. */
+static bool was_changed(const struct bpk_side *side, const struct bpk_input *in)
 {
-	struct sought s = { .side = side, .in = in };
+	struct sought s = { .side = side, .in = in, .same_second = true };
 	const struct bpk_info *info = in->info;
-	struct stretch stretch, digest;
-	bool found = false;
+	bool changed = false;
 
-	if (in->reader == NULL || in->format->reader->locate == NULL ||
+	if (in->reader == NULL || in->format->reader->locate == NULL || info->damage != NULL ||
 	    info->chunks.count == BPK_UNKNOWN || info->chunks.checksum == NULL ||
 	    info->chunks.checksum->size == 0)
 		return false;
 	if (find_differing(&s))
-		for (uint64_t n = 0; n < info->chunks.count && !found; n++)
-			found = find_stretch(&s, n, &stretch, &digest) && differs(&s, &stretch) &&
-				is_intact(in, n);
+		changed = !find_damaged(&s) || (!s.unplaced && !are_covered(&s));
 	clear(&s);
-	return found;
+	return changed;
 }
 
 bool bpk_heal_is_unwritten(const struct bpk_side *side, const struct bpk_input *in)
 {
 	return bpk_side_is_unwritten(side, in->path) &&
-	       (bpk_side_is_exact(side, in->path) || !has_other_chunk(side, in));
+	       (bpk_side_is_exact(side, in->path) || !was_changed(side, in));
 }
 
 /* ---- other times ---- */

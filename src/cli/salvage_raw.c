@@ -348,10 +348,10 @@ static int number_by_raw(struct bpk_salvage_job *job, struct pieces *pieces, str
 	}
 	free(hashes);
 	free(numbers);
-	if (rc != 0 || !job->by_raw || !pieces->is_equal || is_proven(found))
-		return rc;
-	return bpk_salvage_doubt(
-		found, "the raw data tell the numbers of chunks, but some of them are equal", err);
+	if (job->by_raw && job->raw_doubt == NULL && pieces->is_equal && !is_proven(found))
+		job->raw_doubt =
+			"the raw data tell the numbers of chunks, but some of them are equal";
+	return rc;
 }
 
 /* ---- chunks without a place ---- */

@@ -483,6 +483,11 @@ int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct 
 	char word[BPK_WORD_TEXT];
 
 	bpk_shell_word(path, word);
+	if (bpk_side_is_as_then(side, path) && !bpk_side_is_exact(side, path))
+		return bpk_fail(err, BPK_REPAIRABLE,
+				"differs from its parity, and its time, in whole seconds, does not "
+				"tell why; bpk verify %s tells whether it is damaged",
+				word);
 	if (side->scan.lost > 0)
 		return bpk_fail(err, BPK_CORRUPT,
 				"is damaged, and parity restores a part of it: bpk verify %s tells "

@@ -104,10 +104,11 @@ static int fill(const struct subject *subject, const struct bpk_side_options *op
 		return -1;
 	rc = bpk_parity_make(subject->source, subject->files, options->share, options->change,
 			     draft, err);
-	if (rc != 0 && err->kind != BPK_CORRUPT)
-		return rc;
 	/* one that another command has cut meanwhile is not damaged */
-	return check_same(subject, &why) == 0 ? rc : bpk_fail_as(err, &why);
+	if (check_same(subject, &why) != 0)
+		return bpk_fail_as(err, &why);
+	return rc != 0 && err->kind != BPK_CORRUPT ? bpk_err_subject(err, "making its parity file")
+						   : rc;
 }
 
 /* Give the draft its name, with the permissions of the archive. */

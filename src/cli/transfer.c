@@ -192,11 +192,16 @@ int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_transfer_settle(struct bpk_transfer *transfer, struct bpk_err *err)
+int bpk_transfer_note(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	if (bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
 		return target_subject(transfer, err);
 	tell_journal(transfer);
+	return 0;
+}
+
+int bpk_transfer_remove(struct bpk_transfer *transfer, struct bpk_err *err)
+{
 	if (!transfer->shared->remove)
 		return 0;
 	if (transfer->in->unfinished || bpk_place_remark(&transfer->in->place) != NULL) {
@@ -210,7 +215,9 @@ int bpk_transfer_settle(struct bpk_transfer *transfer, struct bpk_err *err)
 
 int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 {
-	return bpk_transfer_commit(transfer, err) != 0 ? -1 : bpk_transfer_settle(transfer, err);
+	return bpk_transfer_commit(transfer, err) != 0 || bpk_transfer_note(transfer, err) != 0
+		       ? -1
+		       : bpk_transfer_remove(transfer, err);
 }
 
 void bpk_transfer_clear(struct bpk_transfer *transfer)

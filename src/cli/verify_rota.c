@@ -392,14 +392,17 @@ static uint64_t run_with_state(struct rota *rota)
 {
 	struct bpk_err err = { 0 };
 	uint64_t narchives = BPK_UNKNOWN;
+	struct bpk_err why = { 0 };
 	int rc = check_names(rota->files, &err);
 
 	if (rc == 0)
-		rc = begin_state(rota, &err);
+		rc = begin_state(rota, &why);
 
 	/* whether it can be written is known before the work */
 	if (rc == 0)
-		rc = save(rota, &err);
+		rc = save(rota, &why);
+	if (why.kind != BPK_OK)
+		rc = bpk_fail(&err, why.kind, "%s; no archive was checked", why.text);
 	if (rc == 0)
 		rc = run_turns(rota, &err);
 	if (rc == 0)

@@ -273,6 +273,18 @@ repair_orders() {
     says '^bpk: B: differs from the intact chunk [0-9] of a.blpd$'
 }
 
+@test "raw data that the recorded identity proves are certain, though some of their chunks are equal" {
+    data noise 10000 A
+    head -c 2000 A >>A
+    bpk pack -q --identity -z 2000 --superchunk-size 2000 -o a.blpd A
+    mv a.blpd/data/__2__.bin x
+    mv a.blpd/data/__3__.bin a.blpd/data/__2__.bin
+    mv x a.blpd/data/__3__.bin
+    cp a.blpd/data/__4__.bin a.blpd/data/__5__.bin
+    ends 0 bpk repair --apply --from A -o new.blpd a.blpd
+    bpk cat new.blpd | cmp - A
+}
+
 @test "raw data in an order that the seal refutes have status 2" {
     local option n size
     make_orders

@@ -85,9 +85,9 @@ root $(root s.x)" ]
     make_keys
     make_signed
     refuses 2 's.x.sig: is of no signer in others$' bpk seal --check others s.x
-    refuses 2 "s.x.sig: signers allows 'eve' no such signature" bpk seal --check signers -I eve s.x
+    refuses 2 "s.x.sig: signers does not confirm a signature of 'eve'" bpk seal --check signers -I eve s.x
     echo "ann namespaces=\"file\" $(cat one.pub)" >file
-    refuses 2 's.x.sig: file allows .ann. no such signature.*namespace' bpk seal --check file s.x
+    refuses 2 's.x.sig: file does not confirm a signature of .ann..*namespace' bpk seal --check file s.x
     refuses 1 'missing: No such file' bpk seal --check missing s.x
     refuses 1 's.x: ssh-keygen: .*No such file' bpk seal --sign missing s.x
     refuses 1 's.x.sig: exists, signed with ED25519 key .*--force' bpk seal --sign two s.x

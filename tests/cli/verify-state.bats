@@ -243,14 +243,14 @@ END
         sed "$change" good >state
         cp state was
         cmp -s state good && die "no change: $change"
-        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file)$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file); no archive was checked$' bpk verify -r --state state d
         cmp state was
     done
     : >state
-    refuses 1 '^bpk: state: is empty; remove it to begin anew$' bpk verify -r --state state d
+    refuses 1 '^bpk: state: is empty; remove it to begin anew; no archive was checked$' bpk verify -r --state state d
     for size in 1 18 19 20 100; do
         head -c $size good >state
-        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file)$' bpk verify -r --state state d
+        refuses 1 '^bpk: state: is (damaged.*; remove it to begin anew|not a state of bpk verify; name a new file); no archive was checked$' bpk verify -r --state state d
     done
     rm state
     mkdir state
@@ -369,4 +369,12 @@ END
     [ "$(json line 'x["nbad"], x["oldest_check"]')" = '(3, None)' ] || die "$(cat line)"
     ends 2 bpk verify -v -r --state state d
     grep -q '^state: .* 3 are bad, and none had a good check$' "$out"
+}
+
+@test "a --state that cannot be written, or read, ends verify before it checks an archive" {
+    data noise 3000 raw
+    bpk pack -q -o a.blp raw
+    refuses 1 '^bpk: nodir/state: cannot open its folder: .*; no archive was checked$' bpk verify --state nodir/state a.blp
+    echo nothing >state
+    refuses 1 '^bpk: state: .*; no archive was checked$' bpk verify --state state a.blp
 }
