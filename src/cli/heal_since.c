@@ -154,9 +154,9 @@ static bool is_intact(const struct bpk_input *in, uint64_t number)
 	return intact;
 }
 
-/* Note the damaged chunks that differ. False: an intact one does, as one that was written since, or,
- * but in the second of the parity, one together with its digest, which may have been written before
- * it was damaged; or memory is short. */
+/* Note the damaged chunks that differ. False: an intact one does, as one that was written since; or
+ * one together with its digest, which may have been written before it was damaged, but in the same
+ * second; or memory is short. */
 static bool find_damaged(struct sought *s)
 {
 	for (uint64_t n = 0; n < s->in->info->chunks.count; n++) {

@@ -174,8 +174,8 @@ static int verify(const struct bpk_signature *s, const char *allowed, const char
 	if (rc == 0 && child.status != 0) {
 		if (child.said.size > 0)
 			bpk_child_last_line(&child, line);
-		rc = bpk_fail(err, BPK_CORRUPT, "%s does not confirm a signature of '%s'%s%s", allowed,
-			      identity, line[0] != '\0' ? ": " : "", line);
+		rc = bpk_fail(err, BPK_CORRUPT, "%s does not confirm a signature of '%s'%s%s",
+			      allowed, identity, line[0] != '\0' ? ": " : "", line);
 	}
 	bpk_child_clear(&child);
 	return rc;

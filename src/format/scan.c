@@ -59,10 +59,10 @@ int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t 
 	return 0;
 }
 
+enum { PLAIN = 2, OLDEST = 3, LATEST = 6 }; /* versions, the first byte of a header */
+
 static bool is_extended(const uint8_t *bytes, bool specials, struct bpk_chunk_header *header)
 {
-	enum { OLDEST = 3, LATEST = 6 };
-
 	return bytes[0] >= OLDEST && bytes[0] <= LATEST &&
 	       bpk_chunk_header_read(bpk_view(bytes, BPK_CHUNK_EXTENDED_HEADER_SIZE), header,
 				     NULL) == 0 &&
@@ -73,8 +73,9 @@ static bool is_extended(const uint8_t *bytes, bool specials, struct bpk_chunk_he
 
 static bool is_plain(const uint8_t *bytes, struct bpk_chunk_header *header)
 {
-	return bytes[0] == 2 && bpk_chunk_header_read_plain(bpk_view(bytes, BPK_CHUNK_HEADER_SIZE),
-							    header, NULL) == 0;
+	return bytes[0] == PLAIN &&
+	       bpk_chunk_header_read_plain(bpk_view(bytes, BPK_CHUNK_HEADER_SIZE), header, NULL) ==
+		       0;
 }
 
 int bpk_scan_look(struct bpk_scan *scan, uint64_t at, struct bpk_chunk_header *header, bool *is,
@@ -91,6 +92,27 @@ int bpk_scan_look(struct bpk_scan *scan, uint64_t at, struct bpk_chunk_header *h
 	*is = scan->extended ? is_extended(bytes, scan->specials, header) : is_plain(bytes, header);
 	*is = *is && header->raw_size > 0 && header->packed_size <= scan->size - at;
 	return 0;
+}
+
+uint64_t bpk_scan_find(const struct bpk_scan *scan, uint64_t at, uint8_t low, uint8_t high)
+{
+	uint64_t end = scan->window_at + scan->window.size;
+
+	if (at < scan->window_at || at >= end)
+		return at;
+	for (; at < end; at++) {
+		uint8_t byte = scan->window.data[at - scan->window_at];
+
+		if (byte >= low && byte <= high)
+			return at;
+	}
+	return at + bpk_source_hole_at(scan->source, at);
+}
+
+uint64_t bpk_scan_skip(const struct bpk_scan *scan, uint64_t at)
+{
+	return scan->extended ? bpk_scan_find(scan, at, OLDEST, LATEST)
+			      : bpk_scan_find(scan, at, PLAIN, PLAIN);
 }
 
 int bpk_scan_bring(struct bpk_scan *scan, uint64_t at, uint64_t size, size_t more,

@@ -1101,3 +1101,17 @@ zero() { head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=
     says '1 of 6 chunks is lost'
     says 'without sound offsets the seal does not tell'
 }
+
+@test "a hole of a file is not searched byte by byte" {
+    need_python
+    data noise 24576 A
+    bpk pack -q -F b2frame -z 4096 -o a.b2frame A
+    bpk pack -q -z 4096 -o b.blp A
+    truncate -s 1T a.b2frame b.blp 2>/dev/null || skip "no sparse files of 1 TiB"
+    "$python" -c 'import struct; f = open("a.b2frame", "r+b"); f.seek(16); f.write(struct.pack(">q", 1 << 40))'
+    head -c 16 A | dd of=b.blp conv=notrunc status=none
+    ends 2 timeout 60 "$BPK" repair --apply -o new.b2frame a.b2frame
+    bpk cat new.b2frame | cmp - A
+    ends 2 timeout 60 "$BPK" repair b.blp
+    grep -q '^b.blp: raw bytes 0:24576 are intact' "$out"
+}

@@ -103,7 +103,8 @@ static int find_checksum(struct bpk_bloscpack_search *s, const struct bpk_bloscp
 	bool is, follows, bare = false;
 
 	s->checksum = &bpk_checksums[0];
-	for (uint64_t at = 0; at < s->scan.size && most < VOTES; at++) {
+	for (uint64_t at = 0; at < s->scan.size && most < VOTES;
+	     at = bpk_scan_skip(&s->scan, at + 1)) {
 		if (look(s, at, &header, &is, err) != 0)
 			return -1;
 		if (!is)
@@ -149,7 +150,7 @@ static int find_chunks(struct bpk_bloscpack_search *s, struct bpk_salvage *salva
 		    (is && !intact && test_place(s, at, at == end, &header, &is, err) != 0))
 			return -1;
 		if (!is) {
-			at++;
+			at = bpk_scan_skip(&s->scan, at + 1);
 			continue;
 		}
 		found.intact = intact;

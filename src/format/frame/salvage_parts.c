@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 enum {
-	LENGTH = 1,           /* of the trailer, behind its marker ce */
+	TAIL = 0xce,          /* the marker of its length */
+	LENGTH = 1,           /* of the trailer, behind it */
 	FINGERPRINT = 5,      /* and the marker of the fingerprint */
 	MOST_TRAILERS = 16,   /* trailers that are, from the last on */
 	ANY_LAYERS = 4 << 20, /* as state.c */
@@ -140,7 +141,7 @@ static int look_for_trailer(struct bpk_scan *scan, uint64_t at, struct bpk_frame
 	*run = (struct bpk_frame_run){ 0 };
 	if (bpk_scan_see(scan, at, BPK_FRAME_TRAILER_TAIL, &bytes, err) != 0)
 		return -1;
-	if (bytes[0] != 0xce || bytes[FINGERPRINT] != 0xd8)
+	if (bytes[0] != TAIL || bytes[FINGERPRINT] != 0xd8)
 		return 0;
 	size = bpk_get_be32(bytes + LENGTH);
 	if (size < BPK_FRAME_LEAST_TRAILER || size > end)
@@ -209,7 +210,8 @@ static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t
 {
 	struct bpk_frame_run run;
 
-	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL; at++) {
+	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL;
+	     at = bpk_min_u64(bpk_scan_find(scan, at + 1, TAIL, TAIL), scan->size)) {
 		if (look_for_trailer(scan, at, &run, err) != 0)
 			return -1;
 		if (run.end > 0)

@@ -77,7 +77,7 @@ int bpk_frame_find_chunks(struct bpk_scan *scan, uint64_t start, struct bpk_salv
 		if (bpk_scan_look(scan, at, &header, &is, err) != 0)
 			return -1;
 		if (!is) {
-			at++;
+			at = bpk_scan_skip(scan, at + 1);
 			continue;
 		}
 		saved = (struct bpk_saved){ 0 };
@@ -116,7 +116,7 @@ int bpk_frame_find_by_digests(struct bpk_scan *scan, uint64_t file, struct bpk_f
 			   bpk_frame_table_take(table, bpk_buf_view(&scan->chunk), &saved, &is,
 						err) != 0))
 			return -1;
-		at += is ? header.packed_size : 1;
+		at = is ? at + header.packed_size : bpk_scan_skip(scan, at + 1);
 	}
 	return 0;
 }
