@@ -221,6 +221,10 @@ const struct bpk_merge_print *bpk_merge_find_twin(const struct bpk_merge_prints 
 /* True if the list has a chunk of the same hash, file and offset. */
 bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print);
 
+/* True if a copy has the chunk of a run at its place in the file. */
+bool bpk_merge_has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+		       const struct bpk_merge_run *run);
+
 /* Sort hashes or offsets, and whether one of them, once sorted, is this one. */
 void bpk_merge_sort_u64(uint64_t *all, size_t count);
 bool bpk_merge_has_u64(const uint64_t *all, size_t count, uint64_t wanted);

@@ -13,19 +13,26 @@ static size_t find_behind(const struct bpk_merge_file *file, uint64_t at)
 		       : bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, at);
 }
 
-/* The copies that have a chunk of this hash at this offset. */
-static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file *file, uint64_t at,
-			  uint64_t hash)
+bool bpk_merge_has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+		       const struct bpk_merge_run *run)
 {
 	const struct bpk_merge_print key = {
-		.hash = hash,
-		.offset = at,
+		.hash = run->hash,
+		.offset = run->at,
 		.file = (size_t)(file - m->files),
 	};
+
+	return bpk_merge_has_print(&m->prints[copy], &key);
+}
+
+/* The copies that have the chunk at its place. */
+static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file *file,
+			  const struct bpk_merge_run *run)
+{
 	size_t votes = 0;
 
 	for (size_t c = 0; c < m->ncopies; c++)
-		votes += bpk_merge_has_print(&m->prints[c], &key);
+		votes += bpk_merge_has_run(m, file, c, run);
 	return votes;
 }
 
@@ -41,8 +48,7 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 	if (same)
 		return 0;
 	if (!m->proven) {
-		bool better = count_votes(m, file, run->at, run->hash) >
-			      count_votes(m, file, old->at, old->hash);
+		bool better = count_votes(m, file, run) > count_votes(m, file, old);
 
 		if (better)
 			*old = *run;
@@ -417,16 +423,10 @@ static bool has_number(const struct bpk_merge_prints *list, const struct bpk_mer
 }
 
 /* True if a copy has the chunk at its place, or, since its chunks have moved, for its number. */
-static bool has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
-		    const struct bpk_merge_run *run)
+static bool agrees(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+		   const struct bpk_merge_run *run)
 {
-	const struct bpk_merge_print key = {
-		.hash = run->hash,
-		.offset = run->at,
-		.file = (size_t)(file - m->files),
-	};
-
-	return bpk_merge_has_print(&m->prints[copy], &key) ||
+	return bpk_merge_has_run(m, file, copy, run) ||
 	       (m->names == NULL && !is_still(m, copy) && file->trust[copy] == BPK_MERGE_SURE &&
 		has_number(&m->prints[copy], run));
 }
@@ -465,7 +465,7 @@ static int count_bare(struct bpk_merge *m, struct bpk_err *err)
 			size_t votes = 0;
 
 			for (size_t c = 0; c < m->ncopies; c++)
-				votes += has_run(m, file, c, &file->runs[i]);
+				votes += agrees(m, file, c, &file->runs[i]);
 			m->nbare += file->runs[i].disputed || votes < 2;
 		}
 	}

@@ -240,21 +240,51 @@ static int find_strange(const struct result *r, size_t copy, struct bpk_err *err
 
 /* ---- The rest of damaged chunks ---- */
 
-/* True if an intact chunk of the copy begins in this range of a file. */
-static bool has_chunk_in(struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
-			 uint64_t at, uint64_t size)
-{
-	const struct bpk_salvage *found = &m->found[copy];
-	size_t i = m->names != NULL || found->count == 0
-			   ? found->count
-			   : bpk_find_behind(&found->all->offset, sizeof *found->all, found->count,
-					     at + size - 1);
+/* The intact chunks of a copy, by file and offset. */
+struct places {
+	struct bpk_merge_print *all; /* from the heap */
+	size_t count;
+};
 
-	for (; i > 0 && (m->names != NULL || found->all[i - 1].offset >= at); i--)
-		if (found->all[i - 1].intact && found->all[i - 1].offset - at < size &&
-		    bpk_merge_file_of(m, found, &found->all[i - 1]) == file)
-			return true;
-	return false;
+static int compare_places(const void *a, const void *b)
+{
+	const struct bpk_merge_print *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int list_places(const struct bpk_merge *m, size_t copy, struct places *places,
+		       struct bpk_err *err)
+{
+	const struct bpk_merge_prints *prints = &m->prints[copy];
+
+	places->count = prints->count;
+	places->all = bpk_calloc(prints->count + 1, sizeof *places->all, err);
+	if (places->all == NULL)
+		return -1;
+	bpk_copy(places->all, prints->all, prints->count * sizeof *places->all);
+	qsort(places->all, places->count, sizeof *places->all, compare_places);
+	return 0;
+}
+
+/* True if one of them begins in this range of a file. */
+static bool has_chunk_in(const struct places *places, size_t file, uint64_t at, uint64_t size)
+{
+	const struct bpk_merge_print key = { .file = file, .offset = at };
+	size_t low = 0, high = places->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_places(&places->all[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < places->count && places->all[low].file == file &&
+	       places->all[low].offset - at < size;
 }
 
 /* *shift: the bytes that came in the copy before the chunk of a run; wraps around if bytes went.
@@ -262,17 +292,12 @@ static bool has_chunk_in(struct bpk_merge *m, const struct bpk_merge_file *file,
 static bool find_shift(const struct bpk_merge *m, const struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, size_t copy, uint64_t *shift)
 {
-	const struct bpk_merge_print key = {
-		.hash = run->hash,
-		.offset = run->at,
-		.file = (size_t)(file - m->files),
-	};
 	const struct bpk_merge_print *print = bpk_merge_find_print(&m->prints[copy], run->hash);
 
 	*shift = 0;
-	if (bpk_merge_has_print(&m->prints[copy], &key))
+	if (bpk_merge_has_run(m, file, copy, run))
 		return true;
-	if (print == NULL || !print->once || print->file != key.file)
+	if (print == NULL || !print->once || &m->files[print->file] != file)
 		return false;
 	*shift = print->offset - run->at;
 	return true;
@@ -304,13 +329,14 @@ static int note_rest(struct bpk_merge *m, const struct bpk_merge_file *file,
 /* Compare a run with the rest of a chunk, unless an intact chunk of the copy begins there. */
 static int compare_rest(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_merge_run *run, const struct bpk_merge_rest *rest,
-			struct bpk_err *err)
+			const struct places *places, struct bpk_err *err)
 {
+	size_t number = (size_t)(file - m->files);
 	bool other = false;
 
 	if (bpk_merge_has_same_list(m, run->copy, rest->copy) ||
-	    has_chunk_in(m, file, rest->copy, rest->front, run->size) ||
-	    has_chunk_in(m, file, rest->copy, rest->back, run->size))
+	    has_chunk_in(places, number, rest->front, run->size) ||
+	    has_chunk_in(places, number, rest->back, run->size))
 		return 0;
 	if (bpk_merge_compare_lost(m, file, run, rest, &other, err) != 0)
 		return -1;
@@ -326,7 +352,7 @@ static int compare_rest(struct bpk_merge *m, struct bpk_merge_file *file,
  *     copy     A | ### | C | D     bytes came: they are counted from A, and from C
  */
 static int compare_rests(struct bpk_merge *m, struct bpk_merge_file *file, size_t copy,
-			 struct bpk_err *err)
+			 const struct places *places, struct bpk_err *err)
 {
 	const struct bpk_merge_run *runs = file->runs;
 	uint64_t shift = 0, next = 0;
@@ -346,7 +372,8 @@ static int compare_rests(struct bpk_merge *m, struct bpk_merge_file *file, size_
 			const struct bpk_merge_rest rest = { copy, runs[k].at + shift,
 							     runs[k].at + next, true };
 
-			if (m->since.size == 0 && compare_rest(m, file, &runs[k], &rest, err) != 0)
+			if (m->since.size == 0 &&
+			    compare_rest(m, file, &runs[k], &rest, places, err) != 0)
 				return -1;
 		}
 		behind = behind == i ? i + 1 : behind;
@@ -357,12 +384,18 @@ static int compare_rests(struct bpk_merge *m, struct bpk_merge_file *file, size_
 
 int bpk_merge_compare_rests(struct bpk_merge *m, struct bpk_err *err)
 {
-	for (size_t f = 0; f < m->nfiles; f++)
-		for (size_t c = 0; c < m->ncopies; c++)
-			if (m->since.size == 0 && m->files[f].sizes[c] != BPK_UNKNOWN &&
-			    compare_rests(m, &m->files[f], c, err) != 0)
-				return -1;
-	return 0;
+	int rc = 0;
+
+	for (size_t c = 0; rc == 0 && c < m->ncopies; c++) {
+		struct places places = { 0 };
+
+		rc = list_places(m, c, &places, err);
+		for (size_t f = 0; rc == 0 && m->since.size == 0 && f < m->nfiles; f++)
+			if (m->files[f].sizes[c] != BPK_UNKNOWN)
+				rc = compare_rests(m, &m->files[f], c, &places, err);
+		free(places.all);
+	}
+	return rc;
 }
 
 int bpk_merge_find_strange(struct bpk_merge *m, int whose, struct bpk_err *err)
