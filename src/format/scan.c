@@ -106,7 +106,7 @@ uint64_t bpk_scan_find(const struct bpk_scan *scan, uint64_t at, uint8_t low, ui
 		if (byte >= low && byte <= high)
 			return at;
 	}
-	return at + bpk_source_hole_at(scan->source, at);
+	return bpk_min_u64(at + bpk_source_hole_at(scan->source, at), scan->size);
 }
 
 uint64_t bpk_scan_skip(const struct bpk_scan *scan, uint64_t at)

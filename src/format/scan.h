@@ -40,9 +40,9 @@ int bpk_scan_see(struct bpk_scan *scan, uint64_t at, size_t size, const uint8_t 
 int bpk_scan_look(struct bpk_scan *scan, uint64_t at, struct bpk_chunk_header *header, bool *is,
 		  struct bpk_err *err);
 
-/* Where a search goes on from offset at: at the first byte from low, which is not 0, to high, as
- * far as they are seen, or behind these, and behind a hole of the file there. skip: at the first
- * byte of a chunk's header. */
+/* Where a search goes on from offset at, the end of the file at most: at the first byte from low,
+ * which is not 0, to high, as far as they are seen, or behind these, and behind a hole of the file
+ * there. skip: at the first byte of a chunk's header. */
 uint64_t bpk_scan_find(const struct bpk_scan *scan, uint64_t at, uint8_t low, uint8_t high);
 uint64_t bpk_scan_skip(const struct bpk_scan *scan, uint64_t at);
 

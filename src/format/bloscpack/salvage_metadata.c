@@ -117,7 +117,7 @@ static int search(struct bpk_scan *scan, const struct bpk_salvage *salvage, uint
 
 	for (uint64_t at = 0; !left->metadata.good && tries < MOST_TRIES && at < limit &&
 			      limit - at >= BPK_BLOSCPACK_METADATA_SIZE;
-	     at++) {
+	     at = bpk_scan_find(scan, at + 1, 'J', 'J')) {
 		if (bpk_scan_see(scan, at, MAGIC, &bytes, err) != 0)
 			return -1;
 		if (!bpk_bloscpack_magic_is_json(bytes))

@@ -69,7 +69,7 @@ static int find_header(struct bpk_scan *scan, struct bpk_frame_left *left, uint6
 
 	for (uint64_t at = 0; !left->has_header && tries < MOST_TRIES && at < end &&
 			      scan->size - at >= BPK_FRAME_FIXED_SIZE;
-	     at = bpk_min_u64(bpk_scan_find(scan, at + 1, magic[0], magic[0]), scan->size)) {
+	     at = bpk_scan_find(scan, at + 1, magic[0], magic[0])) {
 		if (bpk_scan_see(scan, at, MAGIC, &bytes, err) != 0)
 			return -1;
 		if (memcmp(bytes, magic, MAGIC) != 0)

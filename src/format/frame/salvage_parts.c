@@ -211,7 +211,7 @@ static int find_trailers_between(struct bpk_scan *scan, uint64_t start, uint64_t
 	struct bpk_frame_run run;
 
 	for (uint64_t at = start; at < end && scan->size - at >= BPK_FRAME_TRAILER_TAIL;
-	     at = bpk_min_u64(bpk_scan_find(scan, at + 1, TAIL, TAIL), scan->size)) {
+	     at = bpk_scan_find(scan, at + 1, TAIL, TAIL)) {
 		if (look_for_trailer(scan, at, &run, err) != 0)
 			return -1;
 		if (run.end > 0)
