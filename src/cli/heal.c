@@ -134,9 +134,8 @@ static int check_unwritten(struct bpk_side *side, const char *path, struct bpk_e
 
 	if (!bpk_heal_seems_other(side, path))
 		return 0;
-	bpk_heal_look(&in, path);
-	unwritten = (in.place.source != NULL || in.place.directory != NULL) &&
-		    bpk_side_compare(side, path, NULL) == 0 && bpk_heal_is_unwritten(side, &in);
+	unwritten = bpk_heal_look(&in, path) && bpk_side_compare(side, path, NULL) == 0 &&
+		    bpk_heal_is_unwritten(side, &in);
 	bpk_input_close(&in);
 	return unwritten ? 0 : bpk_fail_changed(err);
 }

@@ -17,11 +17,6 @@ static bool is_in_change(const struct bpk_place *place)
 				   : bpk_source_in_change(place->source);
 }
 
-static bool is_open(const struct bpk_place *place)
-{
-	return place->source != NULL || place->directory != NULL;
-}
-
 bool bpk_heal_is_moving(const struct bpk_input *in)
 {
 	struct stat now;
@@ -216,18 +211,15 @@ int bpk_heal_refuse_damaged(const struct bpk_shared *shared, const char *path, s
 /* True if parity restores all of the archive in place. */
 static bool restores(const char *path)
 {
-	struct bpk_side side = { 0 };
-	struct bpk_input in;
-	bool there, all;
+	struct bpk_side side;
+	struct bpk_input in = { 0 };
+	bool differs, all;
 
-	bpk_heal_look(&in, path);
-	all = is_open(&in.place) && bpk_side_open(&side, path, &there, NULL) == 0 && there &&
-	      (in.place.is_directory || bpk_side_is_current(&side, bpk_input_stat(&in))) &&
-	      bpk_side_compare(&side, path, NULL) == 0 && side.scan.lost == 0 &&
-	      (bpk_side_has_damage(&side) || bpk_side_has_grown(&side, path)) &&
-	      bpk_heal_is_unwritten(&side, &in);
-	bpk_side_clear(&side);
+	all = bpk_side_find_damage(&side, path, &differs, NULL) == 0 && differs &&
+	      side.scan.lost == 0;
+	all = all && bpk_heal_look(&in, path) && bpk_heal_is_unwritten(&side, &in);
 	bpk_input_close(&in);
+	bpk_side_clear(&side);
 	return all;
 }
 
@@ -385,6 +377,11 @@ static int judge_unusable(int rc, const struct bpk_side *side, const char *path,
 	}
 	*err = *why;
 	return -1;
+}
+
+static bool is_open(const struct bpk_place *place)
+{
+	return place->source != NULL || place->directory != NULL;
 }
 
 /* The same, or the parity file was renewed since it was opened. */

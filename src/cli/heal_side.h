@@ -19,8 +19,8 @@ int bpk_heal_fail_lost(const struct bpk_shared *shared, const struct bpk_side *s
  * file heals in place. */
 int bpk_heal_check_owner(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
-/* Open the archive as far as it opens. */
-void bpk_heal_look(struct bpk_input *in, const char *path);
+/* Open the archive as far as it opens, for bpk_input_close. False: not even its place does. */
+bool bpk_heal_look(struct bpk_input *in, const char *path);
 
 /* True if nobody wrote to the archive, which was compared with its parity, since that was made: by
  * its times. Where these were cut to seconds, it may have been changed in the second of the parity:

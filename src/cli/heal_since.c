@@ -206,12 +206,13 @@ static bool are_covered(const struct sought *s)
 
 /* ---- a change in the second of the parity ---- */
 
-void bpk_heal_look(struct bpk_input *in, const char *path)
+bool bpk_heal_look(struct bpk_input *in, const char *path)
 {
 	const struct bpk_read_options options = { .as_stored = true };
 
 	if (bpk_input_look(in, path, NULL, NULL) == 0 && in->format != NULL)
 		(void)bpk_input_read(in, &options, NULL);
+	return in->place.source != NULL || in->place.directory != NULL;
 }
 
 /* True if an archive with checksums, which opens, differs by more than damaged chunks. */
@@ -250,10 +251,11 @@ bool bpk_heal_is_damage_alone(const struct bpk_side *side, const struct bpk_inpu
 	struct sought sought = { .side = side, .in = in };
 	bool alone;
 
+	if (bpk_side_is_unwritten(side, in->path))
+		return bpk_heal_is_unwritten(side, in);
 	/* bytes behind a sealed archive are no part of it, nor are those by which a file grew in no
 	 * time */
-	if (bpk_heal_is_unwritten(side, in) ||
-	    (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed))
+	if (!bpk_side_has_damage(side) && in->info != NULL && in->info->seal.sealed)
 		return true;
 	if (!has_same_sizes(side) || !find_differing(&sought)) {
 		clear(&sought);

@@ -375,14 +375,14 @@ static int begin(struct bpk_pack *pack, struct bpk_err *err)
 /* Note the result, which is kept. The source goes last: parity may fail. */
 static int settle(struct bpk_pack *pack, struct bpk_err *err)
 {
-	if (bpk_transfer_note(&pack->transfer, err) != 0)
+	if (bpk_transfer_add_result(&pack->transfer, err) != 0)
 		return -1;
 	bpk_results_release(pack->transfer.shared);
 	bpk_pack_tell_old(pack);
 	tell_result(pack);
 	if (bpk_renew_whole(pack->transfer.shared, pack->transfer.target, pack->parity, err) != 0)
 		return -1;
-	return bpk_transfer_remove(&pack->transfer, err);
+	return bpk_transfer_remove_source(&pack->transfer, err);
 }
 
 static void end(struct bpk_pack *pack)

@@ -149,7 +149,8 @@ static int doubt_moved(struct bpk_salvage_job *job, struct bpk_err *err)
 		err);
 }
 
-bool bpk_salvage_is_united(const struct bpk_salvage *found)
+/* Of chunks of several copies nobody has compared the digests over all of them. */
+static bool is_united(const struct bpk_salvage *found)
 {
 	for (size_t i = 0; i < found->count; i++)
 		if (found->all[i].place != NULL)
@@ -157,15 +158,17 @@ bool bpk_salvage_is_united(const struct bpk_salvage *found)
 	return false;
 }
 
+bool bpk_salvage_has_judge(const struct bpk_salvage *found)
+{
+	return found->refutes != NULL && found->count == found->nchunks && !is_united(found);
+}
+
 int bpk_salvage_test_numbers(struct bpk_salvage_job *job, struct bpk_err *err)
 {
 	const struct bpk_input *in = &job->in;
 	struct bpk_salvage *found = &job->found;
-	bool refuted = false;
+	bool refuted = bpk_salvage_has_judge(found) && found->refutes(found);
 
-	if (found->refutes != NULL && found->count == found->nchunks &&
-	    !bpk_salvage_is_united(found))
-		refuted = found->refutes(found);
 	if (refuted)
 		job->raw_doubt = "in the order of the raw data the chunks are not those that "
 				 "meta/sizes records";
@@ -199,7 +202,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)
 		return 0;
-	if (bpk_salvage_is_united(found) && !found->numbered)
+	if (is_united(found) && !found->numbered)
 		return doubt_files(job, err);
 	if (found->disordered)
 		return bpk_salvage_doubt(
@@ -230,7 +233,7 @@ static int settle_content(struct bpk_salvage_job *job, struct bpk_err *err)
 	struct bpk_salvage *found = &job->found;
 
 	if (found->proven || found->unnoticed || found->nunproven > 0 || job->proves_ident ||
-	    (found->sealed && job->lost == 0 && found->counted && !bpk_salvage_is_united(found)))
+	    (found->sealed && job->lost == 0 && found->counted && !is_united(found)))
 		return 0;
 	found->unnoticed = true;
 	if (job->from != NULL)

@@ -170,8 +170,8 @@ int bpk_salvage_unpack(struct bpk_salvage_job *job, struct bpk_chunk_ctx *ctx,
  * disordered. */
 int bpk_salvage_test_peaks(struct bpk_salvage_job *job, struct bpk_err *err);
 
-/* True if chunks come from several copies: nobody has compared the digests over all with them. */
-bool bpk_salvage_is_united(const struct bpk_salvage *found);
+/* True if all chunks are there, of one copy, and digests over all of them judge their order. */
+bool bpk_salvage_has_judge(const struct bpk_salvage *found);
 
 /* Compare the numbers that the raw data have told with digests over all chunks, or the seal: sets
  * raw_doubt and disordered. */

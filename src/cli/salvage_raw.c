@@ -304,8 +304,7 @@ static void take_numbers(struct bpk_salvage *found, const struct pieces *pieces,
 /* The digests over all chunks have not refuted their order, and so prove it. */
 static bool is_proven(const struct bpk_salvage *found)
 {
-	return found->refutes != NULL && !found->disordered && found->count == found->nchunks &&
-	       !bpk_salvage_is_united(found);
+	return !found->disordered && bpk_salvage_has_judge(found);
 }
 
 /* True if the numbers of chunks are not certain, and the raw data may tell them, which have as many

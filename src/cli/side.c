@@ -497,26 +497,39 @@ int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct 
 			"is damaged, and parity restores it: bpk verify --heal %s first", word);
 }
 
-/* A parity file that cannot be used is reported when it should be renewed. */
-int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
+int bpk_side_find_damage(struct bpk_side *side, const char *path, bool *differs,
+			 struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
-	struct bpk_side side;
 	struct stat now;
-	bool there, is_open = bpk_side_open(&side, path, &there, &why) == 0;
-	int rc = bpk_err_pass_memory(&why, err);
+	bool there;
 
-	if (is_open && there && stat(path, &now) == 0 &&
-	    (bpk_parity_files(side.parity) != NULL || bpk_side_is_current(&side, &now))) {
-		rc = bpk_side_compare(&side, path, err);
-		if (rc == 0 && bpk_side_is_unwritten(&side, path) &&
-		    (bpk_side_has_damage(&side) || bpk_side_has_grown(&side, path))) {
-			bpk_side_fail_damaged(&side, path, err);
-			rc = bpk_err_subject(err, "%s", path);
-		}
+	*differs = false;
+	/* a parity file that cannot be used is reported when it should be renewed */
+	if (bpk_side_open(side, path, &there, &why) != 0)
+		return bpk_err_pass_memory(&why, err);
+	if (!there || stat(path, &now) != 0 ||
+	    (bpk_parity_files(side->parity) == NULL && !bpk_side_is_current(side, &now)))
+		return 0;
+	if (bpk_side_compare(side, path, err) != 0)
+		return -1;
+	*differs = bpk_side_is_unwritten(side, path) &&
+		   (bpk_side_has_damage(side) || bpk_side_has_grown(side, path));
+	return 0;
+}
+
+int bpk_side_need_whole(const char *path, bool *own_damage, struct bpk_err *err)
+{
+	struct bpk_side side;
+	bool differs;
+	int rc = bpk_side_find_damage(&side, path, &differs, err);
+
+	if (differs) {
+		bpk_side_fail_damaged(&side, path, err);
+		rc = bpk_err_subject(err, "%s", path);
 	}
 	if (own_damage != NULL)
-		*own_damage = is_open && bpk_side_is_damaged(&side);
+		*own_damage = bpk_side_is_damaged(&side);
 	bpk_side_clear(&side);
 	return rc;
 }

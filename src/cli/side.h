@@ -131,6 +131,12 @@ bool bpk_side_is_unwritten(const struct bpk_side *side, const char *path);
 /* Fail with the damage that a comparison found: BPK_REPAIRABLE, or BPK_CORRUPT if some is lost. */
 int bpk_side_fail_damaged(const struct bpk_side *side, const char *path, struct bpk_err *err);
 
+/* Open the parity file of the archive at path, if it has one, and compare them, if it is of its
+ * time or a directory's. *differs: by bytes that nobody wrote since. side is for bpk_side_clear,
+ * after a failure, too. */
+int bpk_side_find_damage(struct bpk_side *side, const char *path, bool *differs,
+			 struct bpk_err *err);
+
 /* Before a change of all of the archive at path: fail, as above and with its name in front, if it
  * is damaged and has parity of its state before. One read of it. own_damage, unless NULL: true if
  * a part of the parity file itself is lost. */

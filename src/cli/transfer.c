@@ -192,7 +192,7 @@ int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_transfer_note(struct bpk_transfer *transfer, struct bpk_err *err)
+int bpk_transfer_add_result(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	if (bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
 		return target_subject(transfer, err);
@@ -200,7 +200,7 @@ int bpk_transfer_note(struct bpk_transfer *transfer, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_transfer_remove(struct bpk_transfer *transfer, struct bpk_err *err)
+int bpk_transfer_remove_source(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	if (!transfer->shared->remove)
 		return 0;
@@ -215,9 +215,10 @@ int bpk_transfer_remove(struct bpk_transfer *transfer, struct bpk_err *err)
 
 int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 {
-	return bpk_transfer_commit(transfer, err) != 0 || bpk_transfer_note(transfer, err) != 0
+	return bpk_transfer_commit(transfer, err) != 0 ||
+			       bpk_transfer_add_result(transfer, err) != 0
 		       ? -1
-		       : bpk_transfer_remove(transfer, err);
+		       : bpk_transfer_remove_source(transfer, err);
 }
 
 void bpk_transfer_clear(struct bpk_transfer *transfer)

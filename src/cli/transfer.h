@@ -166,13 +166,13 @@ int bpk_transfer_finish_writer(struct bpk_transfer *transfer, struct bpk_err *er
 
 /*
  * Keep the draft under its name, with the mode and time of the input (bpk_input_like); then, with
- * --rm, remove the source. These are three steps: commit keeps the draft, note adds the result to
- * those of the command, and remove removes the source.
+ * --rm, remove the source. These are three steps: commit keeps the draft, add_result notes it as a
+ * result of the command, and remove_source removes the source.
  */
 int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err);
 int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err);
-int bpk_transfer_note(struct bpk_transfer *transfer, struct bpk_err *err);
-int bpk_transfer_remove(struct bpk_transfer *transfer, struct bpk_err *err);
+int bpk_transfer_add_result(struct bpk_transfer *transfer, struct bpk_err *err);
+int bpk_transfer_remove_source(struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; the size
  * of the chunks alone if that is unknown. */
