@@ -3,6 +3,7 @@
 #include "cli/heal.h"
 
 #include <inttypes.h>
+#include "cli/gsd.h"
 #include "cli/merge.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
@@ -36,7 +37,7 @@ static const struct bpk_opt opt_apply = {
 		"--output",
 	.more = "With a parity file only if all of the damage can be restored; the result is FILE "
 		"as it was when that was written. Without one the intact chunks of a damaged "
-		"archive make a new one.",
+		"archive make a new one, and the intact frames of a GSD file.",
 };
 
 static const struct bpk_opt opt_merge = {
@@ -57,7 +58,8 @@ static const struct bpk_opt opt_fill = {
 	.help = "with --apply or --merge, if chunks are lost: zero puts zeros for them, skip "
 		"leaves them out",
 	.more = "The status is then 2. Without this option nothing is written if chunks are lost. "
-		"What a parity file can restore is not filled: the status is 3.",
+		"What a parity file can restore is not filled: the status is 3. Of a GSD file: "
+		"zero keeps the frames that have lost arrays, skip leaves them out.",
 };
 
 static const struct bpk_opt opt_guess = {
@@ -346,7 +348,9 @@ static void repair_file(const struct repair_args *args, const char *path)
 	if (refuses_url(args, path))
 		return;
 	if (!args->repack && !args->finish && !args->common.change.reseal &&
-	    recovery_of(args) == BPK_RECOVER_LOOK && bpk_salvage_file(&args->common, path, &how))
+	    recovery_of(args) == BPK_RECOVER_LOOK &&
+	    (bpk_salvage_file(&args->common, path, &how) ||
+	     bpk_gsd_repair(&args->common, path, &how)))
 		return;
 	if (args->apply) {
 		if (!bpk_heal_into(&args->common, path, &err))
@@ -464,7 +468,8 @@ const struct bpk_command bpk_command_repair = {
 	.description =
 		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
 		"or left a journal that does not belong to FILE (status 1), prints which raw bytes "
-		"of a damaged FILE are intact (status 2), and changes nothing. "
+		"of a damaged archive, or frames of a GSD file, are intact (status 2), and changes "
+		"nothing. "
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
 		"--apply writes a damaged FILE, restored by its parity file, or a new archive of "

@@ -249,7 +249,9 @@ static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_er
 	if (is_gsd || in->format != NULL || in->place.is_directory ||
 	    !bpk_ends_with(in->path, ".gsd"))
 		return 0;
-	bpk_fail(err, BPK_CORRUPT, "does not begin as a GSD file, as its name says it should");
+	bpk_fail(err, BPK_CORRUPT,
+		 "does not begin as a GSD file, as its name says it should; bpk repair FILE "
+		 "shows which frames are left");
 	return bpk_input_subject(in, err);
 }
 

@@ -165,19 +165,53 @@ static int take_entries(struct bpk_gsd *gsd, struct bpk_view bytes, bool *ended,
 	return 0;
 }
 
+/* The part of the index that is read in search of more entries. Writers double its room, so it is
+ * all of that, unless the file claims more. */
+static uint64_t far_behind(const struct bpk_gsd *gsd)
+{
+	return gsd->goes_on ? 0 : 2 * gsd->nentries * ENTRY + PIECE;
+}
+
+/* Look for valid entries in bytes from at on, which are behind the end of the list. */
+static void look_behind(struct bpk_gsd *gsd, struct bpk_view bytes, size_t at)
+{
+	struct bpk_gsd_entry entry;
+
+	for (; at < bytes.size && !gsd->goes_on; at += ENTRY)
+		gsd->goes_on = bpk_get_le64(bytes.data + at + 16) != 0 &&
+			       read_entry(gsd, bytes.data + at, &entry, NULL) == 0;
+}
+
+/* No writer leaves zeros between entries. One of them, or the first one in damage, may be of the
+ * last frame before them. */
+static void note_gap(struct bpk_gsd *gsd)
+{
+	if (!gsd->goes_on || gsd->damage.kind != BPK_OK)
+		return;
+	bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is zeros, and others follow",
+		     gsd->nentries);
+	note_torn(gsd, gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0);
+}
+
 /* present: bytes of whole entries that the file has. */
 static int read_entries(struct bpk_gsd *gsd, uint64_t present, uint8_t *piece, struct bpk_err *err)
 {
 	bool ended = false;
 
-	for (uint64_t at = 0; !ended && at < present; at += PIECE) {
+	for (uint64_t at = 0; at < (ended ? bpk_min_u64(present, far_behind(gsd)) : present);
+	     at += PIECE) {
 		struct bpk_span span = bpk_span(piece, (size_t)bpk_min_u64(PIECE, present - at));
+		struct bpk_view bytes = bpk_view_of_span(span);
+		uint64_t first = gsd->nentries;
 
 		if (bpk_source_need_at(gsd->source, gsd->index.offset + at, span, err) != 0)
 			return -1;
-		if (take_entries(gsd, bpk_view_of_span(span), &ended, err) != 0)
+		if (!ended && take_entries(gsd, bytes, &ended, err) != 0)
 			return -1;
+		if (ended)
+			look_behind(gsd, bytes, (size_t)(gsd->nentries - first) * ENTRY);
 	}
+	note_gap(gsd);
 	if (!ended && present < gsd->index.size) {
 		bpk_gsd_note(gsd, "index of %" PRIu64 " entries is cut short after %" PRIu64,
 			     gsd->index.room, gsd->nentries);

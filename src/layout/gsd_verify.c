@@ -120,12 +120,23 @@ static void tell_unused(const struct look *look, uint64_t total)
 
 /* ---- Entry ---- */
 
+/* Name the next step. Returns -1. */
+static int advise(struct bpk_err *err)
+{
+	struct bpk_err plain = *err;
+
+	return bpk_fail(err, plain.kind, "%s; bpk repair FILE shows which frames are left",
+			plain.text);
+}
+
 static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t sound = gsd->sound_frames;
 
-	if (sound == BPK_UNKNOWN || gsd->version < 0x20000)
-		return bpk_fail(err, BPK_CORRUPT, "%s", gsd->damage.text);
+	if (sound == BPK_UNKNOWN || gsd->goes_on || gsd->version < 0x20000) {
+		*err = gsd->damage;
+		return gsd->version > 0 ? advise(err) : -1;
+	}
 	return bpk_fail(err, BPK_CORRUPT,
 			"frame %" PRIu64 " is torn: %s; bpk truncate --frames %" PRIu64
 			" FILE cuts off that frame and all behind it",
@@ -139,7 +150,9 @@ static int verify(const struct look *look, struct bpk_err *err)
 
 	if (gsd->damage.kind != BPK_OK)
 		return fail_damaged(gsd, err);
-	if (check_overlaps(gsd, &total, err) != 0 || look_behind(look, err) != 0)
+	if (check_overlaps(gsd, &total, err) != 0)
+		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
+	if (look_behind(look, err) != 0)
 		return -1;
 	tell_unused(look, total);
 	if (gsd->names.ncut > 0)
@@ -159,7 +172,7 @@ int bpk_gsd_verify(struct bpk_source *source, void (*remark)(void *arg, const ch
 
 	*verdict = (struct bpk_gsd_verdict){ .sound_frames = BPK_UNKNOWN };
 	if (bpk_gsd_open(source, &gsd, err) != 0)
-		return -1;
+		return err->kind == BPK_CORRUPT ? advise(err) : -1;
 	look.gsd = gsd;
 	verdict->narrays = gsd->nentries;
 	if (gsd->nentries > 0)

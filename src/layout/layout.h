@@ -134,5 +134,6 @@ int bpk_npy_head(const struct bpk_array *array, struct bpk_buf *out, struct bpk_
 
 #include "layout/gsd_copy.h"
 #include "layout/gsd_editor.h"
+#include "layout/gsd_salvage.h"
 
 #endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# bpk repair of raw GSD files: the frames of one whose header, index, names or end are damaged.
+# BPK_SALVAGE_ROUNDS=1000 tries so many damages of each kind of file.
+
+load lib.bash
+
+rounds() {
+    local default=60
+    ! light || default=12
+    export BPK
+    "$python" "$tests/lib/gsd_salvage.py" "$1" 0 "${BPK_SALVAGE_ROUNDS:-$default}"
+}
+
+make_gsd() { "$python" "$tests/lib/gsd_salvage.py" make "$@"; } # FILE FRAMES
+
+put() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; } # FILE OFFSET BYTES
+
+zero() { # FILE OFFSET SIZE
+    dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+# STATUS PATTERN COMMAND...
+saves() {
+    local status=$1 pattern=$2
+    shift 2
+    ends "$status" "$@"
+    says "$pattern"
+}
+
+steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
+
+@test "arrays whose entries are intact come back, and no others: tables in front, as GSD's library writes them" {
+    need_python
+    rounds lib
+}
+
+@test "the same with the tables behind the data" {
+    need_python
+    rounds compact
+}
+
+@test "the same in files of version 1" {
+    need_python
+    rounds old
+}
+
+@test "the same in files that bpk appended to" {
+    need_python
+    BPK_SALVAGE_ROUNDS=${BPK_SALVAGE_ROUNDS:-20} rounds bpk
+}
+
+@test "one damaged entry costs its frame, and not those behind it" {
+    need_python
+    make_gsd t.gsd 5
+    put t.gsd $((256 + 2 * 32 + 30)) '\x49' # type of the first array of frame 1
+    refuses 2 'entry 2 of the index \(frame 1\): unknown type 73; bpk repair t.gsd shows which frames are left' bpk verify t.gsd
+    cp t.gsd was
+    refuses 2 '1 of 5 frames has lost arrays; bpk repair --apply --fill zero -o OUT t.gsd keeps' bpk repair t.gsd
+    grep -qx 't.gsd: frames 0:1 are intact' "$out"
+    grep -qx 't.gsd: frames 1:2 have lost arrays' "$out"
+    grep -qx 't.gsd: frames 2:5 are intact' "$out"
+    refuses 2 '--fill zero keeps what is left of them, --fill skip leaves them out' bpk repair --apply -o o.gsd t.gsd
+    [ ! -e o.gsd ]
+    saves 2 '1 of 5 frames has lost arrays; they are left out' bpk repair --apply --fill skip -o o.gsd t.gsd
+    quietly bpk verify o.gsd
+    [ "$(steps o.gsd)" = ' 0 2 3 4 ' ]
+    saves 2 'they have what is left of them' bpk repair --apply --fill zero -o z.gsd t.gsd
+    quietly bpk verify z.gsd
+    [ "$(steps z.gsd)" = ' 0 1 2 3 4 ' ]
+    [ "$(bpk cat --name particles/position --no-defaults z.gsd | wc -c)" -eq 192 ]
+    ends 2 bpk repair --json t.gsd
+    [ "$(json "$out" 'x["lost"], x["nframes"], x["nlost"], x["certain"]')" = "([{'frame': 1, 'nframes': 1}], 5, 1, True)" ]
+    cmp t.gsd was
+}
+
+@test "a slot of zeros between entries is damage, not the end of the index" {
+    need_python
+    make_gsd t.gsd 5
+    zero t.gsd $((256 + 3 * 32)) 32
+    refuses 2 'entry 3 of the index is zeros, and others follow; bpk repair' bpk verify t.gsd
+    refuses 2 'is zeros, and others follow' bpk append --step 1 t.gsd
+    saves 2 'frames has lost arrays' bpk repair --apply --fill skip -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = ' 0 2 3 4 ' ]
+}
+
+@test "a lost header, index pointer or list of names is found again, and that is not certain" {
+    need_python
+    make_gsd t.gsd 50
+    cp t.gsd whole
+    zero t.gsd 0 256
+    refuses 2 'does not begin as a GSD file, as its name says it should; bpk repair t.gsd shows' bpk verify t.gsd
+    saves 2 "all 50 frames that were found are intact, but not certain; names were found at 4352; its header is damaged, and version 2.0 and schema 'hoomd' may be wrong; its index was found at 256" \
+        bpk repair --apply -o o.gsd t.gsd
+    quietly bpk verify o.gsd
+    cmp <(bpk cat --name particles/position o.gsd) <(bpk cat --name particles/position whole)
+    [ "$(steps o.gsd)" = "$(steps whole)" ]
+    cp whole t.gsd
+    put t.gsd 9 '\x7f'
+    saves 2 'its index was found at 256 by its entries' bpk repair --apply -f -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = "$(steps whole)" ]
+    cp whole t.gsd
+    zero t.gsd 4352 30
+    saves 2 '2 of 2 names are lost, and are made up: lost/0 and up' bpk repair --apply -f -o o.gsd t.gsd
+    [ "$(bpk cat --name lost/1 o.gsd | od -An -v -t u8 | tr -s ' \n' ' ')" = "$(steps whole)" ]
+}
+
+@test "an older index gives back the entries of a damaged one, and the status is 0" {
+    need_python
+    make_gsd t.gsd 70 # 140 entries: the index of 128 was outgrown
+    steps t.gsd >whole
+    at=$(od -An -t u8 -j 8 -N 8 t.gsd | tr -d ' ')
+    zero t.gsd $((at + 64)) 512
+    refuses 3 'is damaged, but all 70 frames are intact; bpk repair --apply -o OUT t.gsd writes them' bpk repair t.gsd
+    ends 0 bpk repair --apply -o o.gsd t.gsd
+    [ ! -s "$err" ]
+    cmp whole <(steps o.gsd)
+    zero t.gsd "$at" $((140 * 32))
+    bpk verify t.gsd 2>"$err" && put t.gsd "$at" 'x' # an index of zeros is that of a file without frames
+    saves 2 'its index was found at 256.*later frames may be lost' bpk repair --apply -f -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = "$(head -c $(($(printf ' %s' $(seq 0 63) | wc -c) + 1)) whole)" ]
+}
+
+@test "a file that is cut short" {
+    need_python
+    make_gsd t.gsd 5
+    truncate -s -4 t.gsd
+    refuses 2 'frame 4 is torn' bpk verify t.gsd
+    saves 2 '1 of 5 frames has lost arrays' bpk repair --apply --fill zero -o o.gsd t.gsd
+    quietly bpk verify o.gsd
+    [ "$(steps o.gsd)" = ' 0 1 2 3 4 ' ]
+    saves 2 'they are left out' bpk repair --apply --fill skip -f -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = ' 0 1 2 3 ' ]
+}
+
+@test "python gsd reads the result" {
+    need_python
+    make_gsd t.gsd 70
+    for python in "${PYTHON3:-python3}" python3 /usr/bin/python3; do
+        ! "$python" -c 'import gsd.fl, numpy' 2>/dev/null || break
+    done
+    "$python" -c 'import gsd.fl' 2>/dev/null || skip "python3-gsd is not installed"
+    zero t.gsd 0 4352
+    saves 2 'may be wrong' bpk repair --apply --fill skip -o o.gsd t.gsd
+    "$python" -c 'import gsd.fl
+with gsd.fl.open("o.gsd", "rb+") as f:
+    assert f.nframes == 70 and f.schema == "hoomd"
+    assert [int(f.read_chunk(i, "log/x")[0]) for i in range(70)] == list(range(70))
+    f.write_chunk("log/x", f.read_chunk(0, "log/x"))
+    f.end_frame()'
+    quietly bpk verify o.gsd
+}
+
+@test "a file of a tebibyte that is a hole is searched at once" {
+    need_python
+    make_gsd t.gsd 5
+    truncate -s 1T t.gsd 2>/dev/null || skip "the file system has no files of 1 TiB"
+    put t.gsd 0 'x'
+    ends 2 timeout 20 "$BPK" repair t.gsd
+    says 'all 5 frames that were found'
+}
+
+@test "refused, with nothing written" {
+    need_python
+    make_gsd t.gsd 5
+    quietly bpk repair t.gsd
+    ends 0 bpk repair --apply -o o.gsd t.gsd
+    says 'is whole, nothing to do'
+    put t.gsd 0 'x'
+    refuses 64 'from and --guess are for archives' bpk repair --apply --from t.gsd -o o.gsd t.gsd
+    refuses 64 'for archives' bpk repair --apply --guess -o o.gsd t.gsd
+    refuses 64 'is written to standard output' bpk repair --apply -o - t.gsd
+    refuses 1 'same file|is the input' bpk repair --apply -f -o t.gsd t.gsd
+    [ ! -e o.gsd ]
+    head -c 5000 /dev/zero >n.gsd
+    refuses 2 "no entry of a GSD file's index is left" bpk repair n.gsd
+    refuses 2 "no entry of a GSD file's index is left" bpk repair --apply --fill zero -o o.gsd n.gsd
+    [ ! -e o.gsd ]
+}
