@@ -330,6 +330,8 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 
 	if (rc == 0 && m->format->salvage(&view.place, &found, err) != 0)
 		rc = bpk_input_subject(&m->copies[0], err);
+	if (rc == 0)
+		rc = bpk_merge_complete(m, &found, err);
 	*share = share_of(&found);
 	bpk_salvage_clear(&found);
 	bpk_merge_view_close(&view);
@@ -362,8 +364,6 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 	}
 	if (is_refuted)
 		all = (struct share){ 0 };
-	if (all.certain)
-		all.intact = bpk_max_u64(all.intact, pool.intact);
 	*alone = base == BPK_MERGE_UNION || !gives_more(&pool, &own);
 	if (!*alone) {
 		own = pool;

@@ -142,13 +142,13 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Add the chunk to given for each lost number whose digest it has. *is_recorded: some number has
- * that. */
+/* Add the chunk to given for each lost number whose digest it has, and which it then is not any
+ * more: a copy may have it twice. *is_recorded: some number has that. */
 static int prove_chunk(const struct bpk_merge *m, size_t copy, const struct bpk_saved *saved,
-		       const struct bpk_checksum *checksum, const struct records *records,
+		       const struct bpk_checksum *checksum, struct records *records,
 		       struct bpk_salvage *given, bool *is_recorded, struct bpk_err *err)
 {
-	const struct record *end = records->all + records->count, *same;
+	struct record *end = records->all + records->count, *same;
 	struct bpk_saved proven = *saved;
 	struct bpk_buf bytes = { 0 };
 	struct record key = { 0 };
@@ -167,6 +167,7 @@ static int prove_chunk(const struct bpk_merge *m, size_t copy, const struct bpk_
 	for (; rc == 0 && same != NULL && same < end && compare_digests(same, &key) == 0; same++) {
 		proven.number = same->number;
 		rc = same->lost ? bpk_salvage_add(given, &proven, err) : 0;
+		same->lost = same->lost && !is_given(&proven);
 	}
 	return rc;
 }
@@ -185,7 +186,7 @@ static int doubt_state(const struct bpk_merge *m, size_t copy, struct bpk_salvag
 }
 
 /* Add the lost chunks that a copy has, whatever it knows of their numbers. */
-static int add_proven(const struct bpk_merge *m, size_t copy, const struct records *records,
+static int add_proven(const struct bpk_merge *m, size_t copy, struct records *records,
 		      struct bpk_salvage *found, struct bpk_err *err)
 {
 	const struct bpk_salvage *from = found_in(m, copy);
@@ -278,7 +279,9 @@ int bpk_merge_find_pool(const struct bpk_merge *m, int *base, uint64_t *count, s
 			continue;
 		if (count_pool(m, c, &here, err) != 0)
 			return -1;
-		if (here > *count) {
+		if (here > *count ||
+		    (here == *count && *base != BPK_MERGE_UNION && m->found[c].doubt.size == 0 &&
+		     m->found[*base].doubt.size > 0)) {
 			*count = here;
 			*base = (int)c;
 		}

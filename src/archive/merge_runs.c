@@ -5,6 +5,12 @@
 
 /* ---- Places ---- */
 
+/* True if chunks of the copy keep their offsets in the union. */
+static bool is_still(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
+{
+	return !file->moved[copy] && (m->names != NULL || file->sizes[copy] == file->size);
+}
+
 /* The first run that begins behind at. */
 static size_t find_behind(const struct bpk_merge_file *file, uint64_t at)
 {
@@ -94,6 +100,19 @@ static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct b
 
 /* ---- The union ---- */
 
+/* *at: where the union says that a chunk of this file lies. False: it does not. */
+static bool find_place(const struct bpk_merge *m, const struct bpk_merge_file *file,
+		       const struct bpk_saved *saved, void *reader, uint64_t *at)
+{
+	struct bpk_where where = { 0 };
+
+	if (m->format->reader->locate(reader, saved->number, &where, NULL) != 0 ||
+	    (m->names != NULL && strcmp(where.file, file->name) != 0))
+		return false;
+	*at = where.packed_offset;
+	return true;
+}
+
 /* Open the union as it is now; *reader is NULL if it does not open. For close_union. */
 static int open_union(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
 		      struct bpk_err *err)
@@ -150,7 +169,7 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
 
 		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
-		    !ends_in(file, copy, &run) ||
+		    !is_still(m, file, copy) || !ends_in(file, copy, &run) ||
 		    bpk_merge_is_elsewhere(m, found, file, run.number, reader))
 			continue;
 		if (!found->counted)
@@ -188,12 +207,24 @@ static int take_copy(struct bpk_merge *m, size_t copy, void *reader, struct bpk_
 	return rc;
 }
 
-/* True if chunks of the copy keep their offsets in the union. */
-static bool is_still(const struct bpk_merge *m, size_t copy)
+/* Take the chunks of a copy from the files of a directory in which bytes came or went: to the
+ * places of their numbers. reader: of the union. */
+static int take_shifted(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
 {
-	const struct bpk_merge_file *file = &m->files[0];
+	const struct bpk_salvage *found = &m->found[copy];
 
-	return m->names != NULL || (file->sizes[copy] == file->size && !file->moved[copy]);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct bpk_saved *saved = &found->all[i];
+		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
+		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
+
+		if (!saved->intact || file == NULL || !file->moved[copy] ||
+		    !find_place(m, file, saved, reader, &run.at))
+			continue;
+		if (bpk_merge_hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* The trust of a copy; that in each file of a directory is looked at where its chunks are taken. */
@@ -212,8 +243,12 @@ static int take_level(struct bpk_merge *m, enum bpk_merge_trust trust, struct bp
 	int rc = open_union(m, &view, &reader, err);
 
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
-		if (!m->dropped[c] && trust_of(m, c) == trust && is_still(m, c))
+		if (!m->dropped[c] && trust_of(m, c) == trust &&
+		    (m->names != NULL || is_still(m, &m->files[0], c)))
 			rc = take_copy(m, c, reader, err);
+	for (size_t c = 0; rc == 0 && m->names != NULL && reader != NULL && c < m->ncopies; c++)
+		if (!m->dropped[c] && trust_of(m, c) == trust)
+			rc = take_shifted(m, c, reader, err);
 	close_union(m, &view, reader);
 	return rc;
 }
@@ -343,7 +378,7 @@ static int take_moved(struct bpk_merge *m, struct bpk_merge_table *table, bool s
 		struct moved moved = { m, table, c };
 
 		if (m->dropped[c] || (sure && file->trust[c] != BPK_MERGE_SURE) ||
-		    (file->trust[c] != BPK_MERGE_LOOSE && is_still(m, c)))
+		    (file->trust[c] != BPK_MERGE_LOOSE && is_still(m, file, c)))
 			continue;
 		if ((file->trust[c] == BPK_MERGE_SURE && take_sure(&moved, err) != 0) ||
 		    (!sure && (take_proven(&moved, err) != 0 ||
@@ -374,39 +409,58 @@ static int take_others(struct bpk_merge *m, bool sure, struct bpk_err *err)
 
 /* ---- All ---- */
 
-/* True if a chunk that was found is not where the archive says, so bytes came or went before it. */
-static bool has_moved(const struct bpk_merge *m, const struct bpk_salvage *found, void *reader)
+/* Note the files of a copy with a chunk that is not where the archive says, so bytes came or went
+ * before it. */
+static void note_shifts(struct bpk_merge *m, size_t copy, void *reader)
 {
-	struct bpk_where where = { 0 };
+	const struct bpk_salvage *found = &m->found[copy];
+	uint64_t at;
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
+		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
 
-		if (saved->intact && saved->special == BPK_SPECIAL_NONE &&
-		    m->format->reader->locate(reader, saved->number, &where, NULL) == 0 &&
-		    where.packed_offset != saved->offset)
-			return true;
+		if (saved->intact && file != NULL && find_place(m, file, saved, reader, &at) &&
+		    at != saved->offset)
+			file->moved[copy] = true;
 	}
-	return false;
+}
+
+/* True if the numbers of the copy's chunks are certain. Doubts about metadata of a directory do not
+ * matter. */
+static bool has_numbers(const struct bpk_merge *m, size_t copy)
+{
+	const struct bpk_salvage *found = &m->found[copy];
+
+	return !m->dropped[copy] &&
+	       (m->names == NULL ? m->files[0].trust[copy] == BPK_MERGE_SURE
+				 : found->counted && !found->estimated && !found->disordered);
+}
+
+/* Take another copy for the base of a file if the chunks of that have moved. */
+static void change_base(const struct bpk_merge *m, struct bpk_merge_file *file)
+{
+	for (size_t c = 0; file->moved[file->base] && c < m->ncopies; c++)
+		if (file->sizes[c] == file->size && !file->moved[c] &&
+		    file->trust[c] != BPK_MERGE_LOOSE)
+			file->base = c;
 }
 
 /* Of copies with certain numbers, note those whose chunks are not where the archive says. Their
  * bytes are not used at other places. */
 static int note_moved(struct bpk_merge *m, struct bpk_err *err)
 {
-	struct bpk_merge_file *file = &m->files[0];
 	struct bpk_merge_view view;
 	void *reader;
 
 	if (open_union(m, &view, &reader, err) != 0)
 		return -1;
 	for (size_t c = 0; reader != NULL && c < m->ncopies; c++)
-		file->moved[c] = file->trust[c] == BPK_MERGE_SURE && !m->dropped[c] &&
-				 has_moved(m, &m->found[c], reader);
+		if (has_numbers(m, c))
+			note_shifts(m, c, reader);
 	close_union(m, &view, reader);
-	for (size_t c = 0; file->moved[file->base] && c < m->ncopies; c++)
-		if (is_still(m, c) && file->trust[c] != BPK_MERGE_LOOSE)
-			file->base = c;
+	for (size_t f = 0; f < m->nfiles; f++)
+		change_base(m, &m->files[f]);
 	return 0;
 }
 
@@ -427,7 +481,7 @@ static bool agrees(const struct bpk_merge *m, const struct bpk_merge_file *file,
 		   const struct bpk_merge_run *run)
 {
 	return bpk_merge_has_run(m, file, copy, run) ||
-	       (m->names == NULL && !is_still(m, copy) && file->trust[copy] == BPK_MERGE_SURE &&
+	       (!is_still(m, file, copy) && file->trust[copy] == BPK_MERGE_SURE &&
 		has_number(&m->prints[copy], run));
 }
 
@@ -487,7 +541,7 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 
 	if (m->nfiles == 0)
 		return 0;
-	if (moves && note_moved(m, err) != 0)
+	if (m->is_open && note_moved(m, err) != 0)
 		return -1;
 	for (int level = BPK_MERGE_SURE; level >= BPK_MERGE_LOOSE; level--) {
 		if (take_level(m, (enum bpk_merge_trust)level, err) != 0)

@@ -1469,3 +1469,45 @@ without() {
     says 'stand on no checksum: copies differ in them'
     grep -q '"certain":false' "$out"
 }
+
+@test "a file of a directory into which bytes came or went gives its chunks to their places, whatever the order of copies" {
+    data field-f64 240000 A
+    bpk pack -q -F chunked -t 8 -z 16K --superchunk-size 32K --set run=7 -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    local order
+    hurt 1.blpd/meta/attributes 8 1
+    truncate -s -100 1.blpd/data/__4__.bin
+    without 0.blpd/data/__5__.bin 3000 3007 >2.blpd/data/__5__.bin
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
+    # a file whose chunks have moved in both: they are united by their numbers, with the metadata
+    without 0.blpd/data/__5__.bin 100 101 >1.blpd/data/__5__.bin
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        ends 2 bpk repair --merge --fill zero -o new.blpd $order
+        says '1 of 15 chunks is lost'
+        grep -q '"run": 7' new.blpd/meta/attributes
+    done
+}
+
+# One copy has it twice, and has lost its digests; the other one is taken for its numbers.
+@test "a chunk that a copy has twice counts once" {
+    local order
+    data noise 20000 A
+    bpk pack -q -F b2sparse -z 4K -t 8 --seal -o 0.b2s A
+    cp -R 0.b2s 1.b2s
+    cp -R 0.b2s 2.b2s
+    hurt 1.b2s/chunks.b2frame 300 1
+    rm 1.b2s/00000001.chunk
+    cp 1.b2s/00000002.chunk 1.b2s/00000003.chunk
+    truncate -s -7 2.b2s/00000001.chunk 2.b2s/00000002.chunk
+    for order in "1.b2s 2.b2s" "2.b2s 1.b2s"; do
+        ends 2 bpk repair --merge -o new.b2s $order
+        says '1 of 5 chunks is lost'
+        [ ! -e new.b2s ]
+    done
+}
