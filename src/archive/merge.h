@@ -72,7 +72,7 @@ uint64_t bpk_merge_bare(const struct bpk_merge *merge);
 int bpk_merge_fall_back(struct bpk_merge *merge, bool *changed, bool *alone, struct bpk_err *err);
 
 /* *is: a copy whose numbers are certain has another intact chunk at a number than the union, which
- * so is in a wrong order. Then bpk_merge_fall_back takes a copy. */
+ * so is in a wrong order. Then bpk_merge_fall_back takes a copy. May fill bpk_merge_disorder. */
 int bpk_merge_is_refuted(struct bpk_merge *merge, bool *is, struct bpk_err *err);
 
 /* Doubt the places of found, which are those of the place, if the copies together have a chunk at

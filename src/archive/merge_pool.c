@@ -442,6 +442,16 @@ static int compare_copy(const struct bpk_merge *m, const struct bpk_place *place
 	return 0;
 }
 
+static int note_contradiction(struct bpk_merge *m, struct bpk_err *err)
+{
+	static const char line[] = "the offsets of the result name other places than those of its "
+				   "chunks: some were swapped or copied";
+
+	return m->disorder.size > 0
+		       ? 0
+		       : bpk_buf_append(&m->disorder, bpk_view(line, sizeof line), err);
+}
+
 int bpk_merge_is_refuted(struct bpk_merge *m, bool *is, struct bpk_err *err)
 {
 	struct bpk_salvage united = { 0 };
@@ -454,6 +464,8 @@ int bpk_merge_is_refuted(struct bpk_merge *m, bool *is, struct bpk_err *err)
 	rc = bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, &view, err);
 	if (rc == 0 && m->format->salvage(&view.place, &united, err) != 0)
 		rc = bpk_input_subject(&m->copies[0], err);
+	if (rc == 0 && united.contradicted)
+		rc = note_contradiction(m, err);
 	for (size_t c = 0; rc == 0 && !m->is_refuted && c < m->ncopies; c++) {
 		bool same = true;
 

@@ -66,17 +66,36 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact,
 	       has_other_digest(found->checksum, back, intact, packed);
 }
 
-/* Read the bytes of a copy that may be a lost chunk; none if it has not so many there. */
+/* The same of a chunk that the end of a copy has cut: it has the size of the intact one, and most of
+ * what is left, from its first bytes on, are other bytes. */
+static bool is_begun_otherwise(struct bpk_view intact, const struct bpk_buf *front)
+{
+	enum { SOME = 16, SIZE_AT = 12, SIZE = 4, LEAST = BPK_CHUNK_HEADER_SIZE + SOME };
+	size_t nother = 0;
+
+	for (size_t i = BPK_CHUNK_HEADER_SIZE; i < front->size; i++)
+		nother += intact.data[i] != front->data[i];
+	return front->size >= LEAST &&
+	       memcmp(intact.data + SIZE_AT, front->data + SIZE_AT, SIZE) == 0 &&
+	       memcmp(intact.data + BPK_CHUNK_HEADER_SIZE, front->data + BPK_CHUNK_HEADER_SIZE,
+		      SOME) != 0 &&
+	       nother > front->size / 2;
+}
+
+/* Read the bytes of a copy that may be a lost chunk, up to its end. */
 static int read_lost(struct bpk_merge *m, struct bpk_merge_file *file, size_t copy, uint64_t offset,
 		     uint64_t size, struct bpk_buf *bytes, struct bpk_err *err)
 {
+	uint64_t end = file->sizes[copy] == BPK_UNKNOWN ? 0 : file->sizes[copy];
 	/* not at this place, so that no part is laid over it */
-	const struct bpk_merge_run lost = { BPK_UNKNOWN, size, .offset = offset, .copy = copy };
+	const struct bpk_merge_run lost = {
+		.at = BPK_UNKNOWN,
+		.size = offset < end ? bpk_min_u64(size, end - offset) : 0,
+		.offset = offset,
+		.copy = copy,
+	};
 
-	return file->sizes[copy] == BPK_UNKNOWN || offset > file->sizes[copy] ||
-			       size > file->sizes[copy] - offset
-		       ? 0
-		       : bpk_merge_read_run(m, file, &lost, bytes, err);
+	return lost.size == 0 ? 0 : bpk_merge_read_run(m, file, &lost, bytes, err);
 }
 
 int bpk_merge_compare_lost(struct bpk_merge *m, struct bpk_merge_file *file,
@@ -95,7 +114,9 @@ int bpk_merge_compare_lost(struct bpk_merge *m, struct bpk_merge_file *file,
 		rc = -1;
 	if (rc == 0 && front.size > 0 && back.size > 0)
 		rc = bpk_merge_read_run(m, file, run, &intact, err);
-	if (rc == 0 && intact.size > 0)
+	if (rc == 0 && front.size < intact.size)
+		*other = is_begun_otherwise(bpk_buf_view(&intact), &front);
+	else if (rc == 0 && back.size == intact.size && intact.size > 0)
 		*other = is_other(found, bpk_buf_view(&intact), &front, &back, rest->is_followed);
 	bpk_buf_clear(&intact);
 	bpk_buf_clear(&front);

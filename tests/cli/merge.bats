@@ -1511,3 +1511,43 @@ without() {
         [ ! -e new.b2s ]
     done
 }
+
+# Copy chunk $2 of 0.blp over chunk $3 of archive $1.
+copy_over() {
+    local from=$(($(offset_of 0.blp "$2") + 1)) behind
+    behind=$(($(offset_of 0.blp $(($2 + 1))) + 1))
+    tail -c +$from 0.blp | head -c $((behind - from)) |
+        dd of="$1" bs=1 seek="$(offset_of 0.blp "$3")" conv=notrunc status=none
+}
+
+@test "a chunk that was copied over one that the other copy has lost is not certain" {
+    need_python
+    local order at
+    data field-f64 20000 A
+    bpk pack -q -z 3000 -t 8 -o 0.blp A
+    # it is shorter, so that it leaves a gap
+    cp 0.blp 1.blp
+    cp 0.blp 2.blp
+    copy_over 1.blp 1 3
+    at=$(offset_of 0.blp 3)
+    hurt 2.blp $((at + 1000)) 4
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'the offsets of the result name other places than those of its chunks'
+    done
+    # it is longer, and reaches into the next one
+    cp 0.blp 1.blp
+    copy_over 1.blp 0 2
+    ends 2 bpk repair --json 1.blp
+    grep -q '"certain":false' "$out"
+    # the other copy ends in the chunk
+    data noise 20000 A
+    bpk pack -q -f -z 3000 -t 8 -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
+    head -c $(($(offset_of 0.blp 3) + 900)) 0.blp >2.blp
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'two states of the archive, as chunk 3 shows'
+    done
+}

@@ -293,6 +293,24 @@ static bool leaves_room(const struct bpk_bloscpack_search *s, const struct bpk_s
 	return false;
 }
 
+/* *is: an intact chunk ends behind the place of the next one, as that one's entry says: it was
+ * copied there. */
+static int is_too_large(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+			const struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	*is = false;
+	for (size_t i = 0; !*is && i < salvage->count; i++) {
+		const struct bpk_saved *saved = &salvage->all[i];
+		uint64_t next = BPK_UNKNOWN;
+
+		if (saved->intact && saved->number + 1 < n &&
+		    see_entry(s, table, saved->number + 1, &next, err) != 0)
+			return -1;
+		*is = next > saved->offset && next < end_of(s, saved);
+	}
+	return 0;
+}
+
 /* Number the chunks by the entries, which name their own end as the place of the first chunk,
  * *start, behind metadata of any size. */
 static int number_by_entries(struct bpk_bloscpack_search *s,
@@ -308,7 +326,9 @@ static int number_by_entries(struct bpk_bloscpack_search *s,
 	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
 	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
 		return -1;
-	*contradicts = salvage->counted && leaves_room(s, salvage);
+	if (salvage->counted && !leaves_room(s, salvage))
+		return is_too_large(s, table, header->nchunks, salvage, contradicts, err);
+	*contradicts = salvage->counted;
 	return salvage->counted ? 0
 				: number_by_shift(s, table, header->nchunks, salvage,
 						  &salvage->counted, err);
@@ -558,6 +578,7 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 	bpk_salvage_trust_last(salvage);
 	salvage->unsized = salvage->unsized && !(known && is_size_certain(left, header, salvage));
 	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long;
+	salvage->contradicted = left->is_disordered;
 	if (left->is_too_long)
 		salvage->unplaced =
 			"the last chunk is not as short as the header says, and a chunk "
