@@ -131,8 +131,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
 	    bpk_merge_choose(m, err) != 0)
 		return -1;
-	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_prove(m, err) != 0 ||
-	    bpk_merge_compare_rests(m, err) != 0)
+	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_mix(m, err) != 0 ||
+	    bpk_merge_prove(m, err) != 0 || bpk_merge_compare_rests(m, err) != 0)
 		return -1;
 	return bpk_merge_find_strange(m, BPK_MERGE_UNION, err);
 }

@@ -130,6 +130,17 @@ static int prove(struct choice *choice, bool *proven)
 
 /* ---- All ways ---- */
 
+static bool is_in_run(const struct bpk_merge_file *file, const struct bpk_merge_part *part)
+{
+	for (size_t i = 0; i < file->nruns; i++)
+		if (file->runs[i].at <= part->at &&
+		    part->at + part->size <= file->runs[i].at + file->runs[i].size)
+			return true;
+	return false;
+}
+
+/* List the parts with a choice. In a chunk that was taken they are those with which it is
+ * intact. */
 static int list_parts(struct choice *choice)
 {
 	struct bpk_merge *m = choice->merge;
@@ -143,7 +154,8 @@ static int list_parts(struct choice *choice)
 	for (size_t i = 0; i < m->nfiles; i++)
 		for (size_t p = 0; p < m->files[i].nparts; p++)
 			if ((choice->only == NULL || choice->only == &m->files[i]) &&
-			    m->files[i].parts[p].nvariants > 1)
+			    m->files[i].parts[p].nvariants > 1 &&
+			    !is_in_run(&m->files[i], &m->files[i].parts[p]))
 				choice->parts[choice->nparts++] = &m->files[i].parts[p];
 	return 0;
 }
@@ -388,15 +400,6 @@ int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err)
 
 /* ---- Proofs ---- */
 
-static bool is_in_run(const struct bpk_merge_file *file, const struct bpk_merge_part *part)
-{
-	for (size_t i = 0; i < file->nruns; i++)
-		if (file->runs[i].at <= part->at &&
-		    part->at + part->size <= file->runs[i].at + file->runs[i].size)
-			return true;
-	return false;
-}
-
 static struct bpk_merge_file *file_of(struct bpk_merge *m, const struct bpk_merge_part *part)
 {
 	for (size_t i = 0; i < m->nfiles; i++)
@@ -438,7 +441,7 @@ static int doubt_part(struct choice *choice, struct bpk_merge_part *part, int64_
 	uint8_t kept = part->chosen;
 	bool proven = false;
 
-	if (file == NULL || is_in_run(file, part))
+	if (file == NULL)
 		return 0;
 	for (uint8_t v = 0; !proven && v < part->nvariants; v++) {
 		int64_t score;

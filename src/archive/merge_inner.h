@@ -10,6 +10,8 @@
 
 #include "archive/merge.h"
 
+enum { BPK_MERGE_PARTS = 64 }; /* of a file, at most; the last one takes the rest */
+
 /* Bytes outside of intact chunks in which copies differ. */
 struct bpk_merge_part {
 	uint64_t at, size;
@@ -342,7 +344,7 @@ int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
  * proves. */
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
 
-/* ---- Chunks: merge_compare.c, merge_runs.c ---- */
+/* ---- Chunks: merge_compare.c, merge_runs.c, merge_mixed.c ---- */
 
 /* The numbers of a copy's chunks are certain by the copy alone. */
 bool bpk_merge_is_sure(const struct bpk_salvage *found);
@@ -375,6 +377,13 @@ int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
 /* Two copies have different intact chunks of one number. Returns -1. */
 int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, size_t b,
 			  struct bpk_err *err);
+
+/* Take a run, unless an earlier copy has one there. */
+int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, struct bpk_err *err);
+
+/* Take the chunks that no copy has, and whose digests some choice of the parts in them has. */
+int bpk_merge_mix(struct bpk_merge *m, struct bpk_err *err);
 
 /* Fill the runs of all files. */
 int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err);

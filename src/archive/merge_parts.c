@@ -11,8 +11,7 @@
 
 enum {
 	BLOCK = 1 << 16,
-	NEAR = 16,       /* equal bytes between two that differ: zeros in a part that was zeroed */
-	MOST_PARTS = 64, /* of a file; the last one takes the rest */
+	NEAR = 16, /* equal bytes between two that differ: zeros in a part that was zeroed */
 };
 
 /* One thread's own. */
@@ -46,7 +45,8 @@ static int add_difference(struct search *s, uint64_t at)
 	struct bpk_merge_part *last = file->nparts > 0 ? &file->parts[file->nparts - 1] : NULL;
 	struct bpk_merge_part *parts;
 
-	if (last != NULL && (at - (last->at + last->size) <= NEAR || file->nparts == MOST_PARTS)) {
+	if (last != NULL &&
+	    (at - (last->at + last->size) <= NEAR || file->nparts == BPK_MERGE_PARTS)) {
 		last->size = at + 1 - last->at;
 		return 0;
 	}

@@ -73,9 +73,8 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 	return bpk_merge_fail_differ(m, run->number, old->copy, run->copy, err);
 }
 
-/* Take a run, unless an earlier copy has one there. */
-static int take(struct bpk_merge *m, struct bpk_merge_file *file, const struct bpk_merge_run *run,
-		struct bpk_err *err)
+int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, struct bpk_err *err)
 {
 	size_t i = find_behind(file, run->at);
 	struct bpk_merge_run *runs;
@@ -174,7 +173,8 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 			continue;
 		if (!found->counted)
 			run.number = BPK_UNKNOWN;
-		if (bpk_merge_hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
+		if (bpk_merge_hash_run(m, file, &run, err) != 0 ||
+		    bpk_merge_take_run(m, file, &run, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -221,7 +221,8 @@ static int take_shifted(struct bpk_merge *m, size_t copy, void *reader, struct b
 		if (!saved->intact || file == NULL || !file->moved[copy] ||
 		    !find_place(m, file, saved, reader, &run.at))
 			continue;
-		if (bpk_merge_hash_run(m, file, &run, err) != 0 || take(m, file, &run, err) != 0)
+		if (bpk_merge_hash_run(m, file, &run, err) != 0 ||
+		    bpk_merge_take_run(m, file, &run, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -274,7 +275,7 @@ static int lay(void *arg, const struct bpk_merge_print *print, uint64_t number, 
 		.copy = moved->copy,
 	};
 
-	if (take(moved->merge, &moved->merge->files[0], &run, err) != 0)
+	if (bpk_merge_take_run(moved->merge, &moved->merge->files[0], &run, err) != 0)
 		return -1;
 	bpk_merge_table_note(moved->table, number, &run);
 	return 0;

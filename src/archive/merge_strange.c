@@ -66,8 +66,8 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact,
 	       has_other_digest(found->checksum, back, intact, packed);
 }
 
-/* The same of a chunk that the end of a copy has cut: it has the size of the intact one, and most of
- * what is left, from its first bytes on, are other bytes. */
+/* The same of a chunk that the end of a copy has cut: it has the size of the intact one, and of its
+ * rest the first bytes and most others differ. */
 static bool is_begun_otherwise(struct bpk_view intact, const struct bpk_buf *front)
 {
 	enum { SOME = 16, SIZE_AT = 12, SIZE = 4, LEAST = BPK_CHUNK_HEADER_SIZE + SOME };

@@ -75,7 +75,7 @@ struct bpk_salvage {
 	/* True if those digests refute the present numbers of the chunks, all of which are intact
 	 * and the archive's own. NULL: it has no such digests. */
 	bool (*refutes)(const struct bpk_salvage *salvage);
-	/* Not counted, since the archive's own offsets contradict the order of its intact chunks. */
+	/* Not counted, since the archive's own offsets contradict the order of intact chunks. */
 	bool contradicted;
 	bool maybe_array;  /* the shape of an array may be lost: its raw bytes have another order */
 	bool exchangeable; /* they lie in several files, whose order those digests alone prove */

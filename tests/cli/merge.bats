@@ -1551,3 +1551,18 @@ copy_over() {
         says 'two states of the archive, as chunk 3 shows'
     done
 }
+
+@test "a chunk that is damaged in every copy comes back where the parts in which they differ make it whole, in any order" {
+    need_python
+    local order
+    data noise 20000 A
+    bpk pack -q -z 3000 -t 8 -o 0.blp A
+    head -c -1 0.blp >1.blp
+    cp 0.blp 2.blp
+    hurt 2.blp $(($(offset_of 0.blp 6) + 1000)) 4
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        rm -f new.blp
+        quietly bpk repair --merge -o new.blp $order
+        same new.blp 0.blp
+    done
+}
