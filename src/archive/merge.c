@@ -132,7 +132,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	    bpk_merge_choose(m, err) != 0)
 		return -1;
 	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_mix(m, err) != 0 ||
-	    bpk_merge_prove(m, err) != 0 || bpk_merge_compare_rests(m, err) != 0)
+	    bpk_merge_settle_rivals(m, err) != 0 || bpk_merge_prove(m, err) != 0 ||
+	    bpk_merge_compare_rests(m, err) != 0)
 		return -1;
 	return bpk_merge_find_strange(m, BPK_MERGE_UNION, err);
 }
@@ -190,6 +191,7 @@ void bpk_merge_close(struct bpk_merge *m)
 	free(m->files);
 	free(m->names);
 	free(m->known);
+	free(m->rivals);
 	bpk_buf_clear(&m->doubt);
 	bpk_buf_clear(&m->disorder);
 	bpk_buf_clear(&m->since);

@@ -112,6 +112,8 @@ static int weigh(struct choice *choice, int64_t *score)
 	return rc;
 }
 
+typedef int prove_fn(struct choice *choice, bool *proven);
+
 /* *proven: the union opens, and every byte of it outside of the chunks is accounted for. */
 static int prove(struct choice *choice, bool *proven)
 {
@@ -123,6 +125,27 @@ static int prove(struct choice *choice, bool *proven)
 	if (rc != 0)
 		return -1;
 	if (bpk_merge_test(choice->merge, &view.place, NULL, NULL, proven, &why) != 0)
+		rc = fail_union(choice, &why);
+	bpk_merge_view_close(&view);
+	return rc;
+}
+
+/* *proven: the union is sealed, and the root of the seal is that of the parts outside of chunks. */
+static int prove_root(struct choice *choice, bool *proven)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_reader_ops *ops = choice->format->reader;
+	struct bpk_merge_view view;
+	struct bpk_err why = { 0 };
+	void *reader = NULL;
+	int rc = bpk_merge_view_open(choice->merge, BPK_MERGE_UNION, NULL, &view, choice->err);
+
+	*proven = false;
+	if (rc == 0 && ops->open(&view.place, &options, &reader, &why) == 0) {
+		*proven = ops->prove(reader, 0, 0, &why) == 0;
+		ops->close(reader);
+	}
+	if (rc == 0 && bpk_err_is_of_machine(&why))
 		rc = fail_union(choice, &why);
 	bpk_merge_view_close(&view);
 	return rc;
@@ -457,7 +480,7 @@ static int doubt_part(struct choice *choice, struct bpk_merge_part *part, int64_
 }
 
 /* Find a way that is proven, from the chosen one on. */
-static int find_proven(struct choice *choice, bool *proven)
+static int find_proven(struct choice *choice, prove_fn *test, bool *proven)
 {
 	uint8_t *chosen = bpk_calloc(choice->nparts + 1, 1, choice->err);
 	int rc;
@@ -465,11 +488,11 @@ static int find_proven(struct choice *choice, bool *proven)
 	if (chosen == NULL)
 		return -1;
 	keep(choice, chosen);
-	rc = prove(choice, proven);
+	rc = test(choice, proven);
 	for (size_t i = 0; !*proven && i < choice->nparts; i++)
 		choice->parts[i]->chosen = 0;
 	for (unsigned tries = 0; rc == 0 && !*proven && tries < MOST_PROOFS; tries++) {
-		rc = prove(choice, proven);
+		rc = test(choice, proven);
 		if (!*proven && !go_on(choice))
 			break;
 	}
@@ -519,6 +542,18 @@ static int find_counted(struct choice *choice)
 	return 0;
 }
 
+int bpk_merge_choose_seal(struct bpk_merge *m, struct bpk_err *err)
+{
+	struct choice choice = { .merge = m, .format = m->format, .err = err };
+	bool proven;
+	int rc = list_parts(&choice);
+
+	if (rc == 0)
+		rc = find_proven(&choice, prove_root, &proven);
+	free(choice.parts);
+	return rc;
+}
+
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct choice choice = { .merge = m, .format = m->format, .err = err };
@@ -527,7 +562,7 @@ int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err)
 	int rc = m->is_open ? list_parts(&choice) : 0;
 
 	if (rc == 0 && choice.nparts > 0)
-		rc = find_proven(&choice, &proven);
+		rc = find_proven(&choice, prove, &proven);
 	if (rc == 0 && proven)
 		rc = weigh(&choice, &best);
 	else if (rc == 0 && choice.nparts > 0)

@@ -52,6 +52,12 @@ enum bpk_merge_trust {
 	BPK_MERGE_SURE,   /* the copy alone tells their numbers */
 };
 
+/* A chunk without a digest, at the place of a run that has another one. */
+struct bpk_merge_rival {
+	size_t file;
+	struct bpk_merge_run run;
+};
+
 struct bpk_merge_file {
 	char *name;                     /* ""; or of a directory relative to its root */
 	uint64_t sizes[BPK_MERGE_MOST]; /* in the copies; unknown: it is missing */
@@ -102,6 +108,8 @@ struct bpk_merge {
 	bool dropped[BPK_MERGE_MOST];  /* copies that are damaged, where others are intact */
 	struct bpk_merge_known *known; /* ascending by file, offset and size */
 	size_t nknown;
+	struct bpk_merge_rival *rivals;
+	size_t nrivals, rivals_room;
 	unsigned nways;  /* of choosing parts that were weighed */
 	uint64_t budget; /* bytes and chunks that may still be looked at to choose parts */
 	bool is_open;    /* the chosen parts make an archive that opens */
@@ -340,11 +348,14 @@ int bpk_merge_file_format(const struct bpk_merge *m, const struct bpk_merge_file
 /* Choose sizes and parts of all files. */
 int bpk_merge_choose(struct bpk_merge *m, struct bpk_err *err);
 
+/* Choose parts of which the root of a seal is; the others stay. The format has seals. */
+int bpk_merge_choose_seal(struct bpk_merge *m, struct bpk_err *err);
+
 /* The runs are there: if the archive is not sound, try other parts; note those that nothing
  * proves. */
 int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
 
-/* ---- Chunks: merge_compare.c, merge_runs.c, merge_mixed.c ---- */
+/* ---- Chunks: merge_compare.c, merge_runs.c, merge_mixed.c, merge_rivals.c ---- */
 
 /* The numbers of a copy's chunks are certain by the copy alone. */
 bool bpk_merge_is_sure(const struct bpk_salvage *found);
@@ -384,6 +395,9 @@ int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
 
 /* Take the chunks that no copy has, and whose digests some choice of the parts in them has. */
 int bpk_merge_mix(struct bpk_merge *m, struct bpk_err *err);
+
+/* Exchange runs and rivals so that a seal proves the union, if some way does. */
+int bpk_merge_settle_rivals(struct bpk_merge *m, struct bpk_err *err);
 
 /* Fill the runs of all files. */
 int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err);

@@ -42,6 +42,23 @@ static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file
 	return votes;
 }
 
+/* Keep a chunk that gives way to a run at its place. */
+static int note_rival(struct bpk_merge *m, const struct bpk_merge_file *file,
+		      const struct bpk_merge_run *run, struct bpk_err *err)
+{
+	struct bpk_merge_rival *rivals =
+		bpk_alloc_grow(m->rivals, m->nrivals, &m->rivals_room, sizeof *rivals, err);
+
+	if (rivals == NULL)
+		return -1;
+	m->rivals = rivals;
+	rivals[m->nrivals++] = (struct bpk_merge_rival){
+		.file = (size_t)(file - m->files),
+		.run = *run,
+	};
+	return 0;
+}
+
 /* Two copies have a chunk at one place. Of chunks that differ and have no digests that of most
  * copies is taken; a copy that is not sure, or that digests do not prove, gives way. */
 static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *old,
@@ -55,11 +72,12 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 		return 0;
 	if (!m->proven) {
 		bool better = count_votes(m, file, run) > count_votes(m, file, old);
+		const struct bpk_merge_run rival = better ? *old : *run;
 
 		if (better)
 			*old = *run;
 		old->disputed = true;
-		return 0;
+		return note_rival(m, file, &rival, err);
 	}
 	if (m->found[old->copy].proven != m->found[run->copy].proven) {
 		if (m->found[run->copy].proven)
@@ -73,6 +91,12 @@ static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_m
 	return bpk_merge_fail_differ(m, run->number, old->copy, run->copy, err);
 }
 
+/* True if the copy's file has no more than the chunk. */
+static bool fills_file(const struct bpk_merge_file *file, const struct bpk_merge_run *run)
+{
+	return run->offset == 0 && run->size == file->sizes[run->copy];
+}
+
 int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, struct bpk_err *err)
 {
@@ -81,8 +105,11 @@ int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
 
 	if (i > 0 && file->runs[i - 1].at == run->at && file->runs[i - 1].size == run->size)
 		return settle(m, file, &file->runs[i - 1], run, err);
-	if (i > 0 && file->runs[i - 1].at == run->at)
+	if (i > 0 && file->runs[i - 1].at == run->at) {
 		file->runs[i - 1].disputed = true;
+		if (!m->proven && fills_file(file, &file->runs[i - 1]) && fills_file(file, run))
+			return note_rival(m, file, run, err);
+	}
 	if (run->at > file->size || run->size > file->size - run->at ||
 	    (i > 0 && file->runs[i - 1].at + file->runs[i - 1].size > run->at) ||
 	    (i < file->nruns && file->runs[i].at - run->at < run->size))

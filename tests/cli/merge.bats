@@ -1566,3 +1566,28 @@ copy_over() {
         same new.blp 0.blp
     done
 }
+
+@test "without checksums a seal tells which chunks are intact, in any order of the copies" {
+    need_python
+    local options suffix order
+    data noise 44000 A
+    for suffix in blp b2frame b2s blpd; do
+        options=
+        [ $suffix != blpd ] || options="--superchunk-size 8K"
+        bpk pack -q -z 4K -t 8 --checksum none --seal $options -o 0.$suffix A
+        leave 0.$suffix 1.$suffix kept 0 3
+        cp -R 0.$suffix 2.$suffix
+        case $suffix in
+        blp | b2frame) hurt 2.$suffix $(($(offset_of 0.$suffix 7) + 900)) 4 ;;
+        b2s) hurt 2.$suffix/00000007.chunk 900 4 ;;
+        # and a byte that the root covers
+        blpd) hurt 2.$suffix/data/__4__.bin 5000 4 && hurt 2.$suffix/meta/sizes 120 1 ;;
+        esac
+        for order in "1.$suffix 2.$suffix" "2.$suffix 1.$suffix"; do
+            rm -rf new.$suffix
+            ends 0 bpk repair --merge -o new.$suffix $order
+            bpk verify -q new.$suffix
+            bpk cat new.$suffix | same - A
+        done
+    done
+}
