@@ -309,16 +309,18 @@ static bool has_chunk_in(const struct places *places, size_t file, uint64_t at, 
 }
 
 /* *shift: the bytes that came in the copy before the chunk of a run; wraps around if bytes went.
- * False: the copy has lost that, or has several like it. */
+ * False: the copy has lost that, or it or the run's has several like it. */
 static bool find_shift(const struct bpk_merge *m, const struct bpk_merge_file *file,
 		       const struct bpk_merge_run *run, size_t copy, uint64_t *shift)
 {
 	const struct bpk_merge_print *print = bpk_merge_find_print(&m->prints[copy], run->hash);
+	const struct bpk_merge_print *own = bpk_merge_find_print(&m->prints[run->copy], run->hash);
 
 	*shift = 0;
 	if (bpk_merge_has_run(m, file, copy, run))
 		return true;
-	if (print == NULL || !print->once || &m->files[print->file] != file)
+	if (print == NULL || !print->once || (own != NULL && !own->once) ||
+	    &m->files[print->file] != file)
 		return false;
 	*shift = print->offset - run->at;
 	return true;

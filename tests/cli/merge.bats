@@ -1550,6 +1550,14 @@ copy_over() {
         ends 2 bpk repair --merge -f -o new.blp $order
         says 'two states of the archive, as chunk 3 shows'
     done
+    # the copy that has it twice has lost its header
+    cp 0.blp 2.blp
+    hurt 2.blp $(($(offset_of 0.blp 3) + 900)) 4
+    hurt 1.blp 0 32
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'a damaged chunk of 2.blp is not the one at offset'
+    done
 }
 
 @test "a chunk that is damaged in every copy comes back where the parts in which they differ make it whole, in any order" {
