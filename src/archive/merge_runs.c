@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_MISSES = 64 }; /* chunks in a row that the index does not lead to */
+
 /* ---- Places ---- */
 
 /* True if chunks of the copy keep their offsets in the union. */
@@ -184,10 +186,73 @@ static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct
 	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
 }
 
+/* The places of chunks in the files of a directory, as the union says, ascending. */
+struct places {
+	struct bpk_merge_known *all; /* from the heap */
+	size_t count;
+};
+
+static int list_places(struct bpk_merge *m, void *reader, struct places *places,
+		       struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = m->format->reader;
+	struct bpk_where where = { 0 };
+	unsigned misses = 0;
+	size_t room = 0;
+
+	for (uint64_t n = 0; n < ops->info(reader)->chunks.count && misses < MOST_MISSES; n++) {
+		const struct bpk_merge_file *file;
+		struct bpk_merge_known *all;
+
+		if (ops->locate(reader, n, &where, NULL) != 0) {
+			misses++;
+			continue;
+		}
+		misses = 0;
+		file = bpk_merge_find_file(m, where.file);
+		if (file == NULL || where.header.special != BPK_SPECIAL_NONE)
+			continue;
+		all = bpk_alloc_grow(places->all, places->count, &room, sizeof *all, err);
+		if (all == NULL)
+			return -1;
+		places->all = all;
+		all[places->count++] = (struct bpk_merge_known){
+			.file = (size_t)(file - m->files),
+			.offset = where.packed_offset,
+			.packed_size = where.header.packed_size,
+		};
+	}
+	if (places->count > 0)
+		qsort(places->all, places->count, sizeof *places->all, bpk_merge_compare_known);
+	return 0;
+}
+
+/* True if a chunk lies between places that the union knows, so that bytes came or went before it. */
+static bool is_between(const struct bpk_merge *m, const struct places *places,
+		       const struct bpk_merge_file *file, const struct bpk_merge_run *run)
+{
+	const struct bpk_merge_known key = { .file = (size_t)(file - m->files), .offset = run->at };
+	size_t low = 0, high = places->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (bpk_merge_compare_known(&places->all[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < places->count && places->all[low].file == key.file &&
+	    places->all[low].offset - run->at < run->size)
+		return places->all[low].offset != run->at;
+	return low > 0 && places->all[low - 1].file == key.file &&
+	       run->at - places->all[low - 1].offset < places->all[low - 1].packed_size;
+}
+
 /* Take the chunks of a copy where they are, as they are found once it has the chosen parts. reader:
  * of the union; NULL: that does not open. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
-		      void *reader, struct bpk_err *err)
+		      void *reader, const struct places *places, struct bpk_err *err)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
@@ -196,6 +261,7 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 
 		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
 		    !is_still(m, file, copy) || !ends_in(file, copy, &run) ||
+		    is_between(m, places, file, &run) ||
 		    bpk_merge_is_elsewhere(m, found, file, run.number, reader))
 			continue;
 		if (!found->counted)
@@ -219,7 +285,8 @@ static int search_copy(struct bpk_merge *m, size_t copy, struct bpk_salvage *fou
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
-static int take_copy(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
+static int take_copy(struct bpk_merge *m, size_t copy, void *reader, const struct places *places,
+		     struct bpk_err *err)
 {
 	struct bpk_salvage found = { 0 };
 	struct bpk_merge_file *file = &m->files[0];
@@ -229,7 +296,7 @@ static int take_copy(struct bpk_merge *m, size_t copy, void *reader, struct bpk_
 	    file->nmoved[copy] == 0 && is_listed(&found))
 		file->trust[copy] = BPK_MERGE_PLACED;
 	if (rc == 0)
-		rc = take_found(m, copy, &found, reader, err);
+		rc = take_found(m, copy, &found, reader, places, err);
 	bpk_salvage_clear(&found);
 	return rc;
 }
@@ -266,17 +333,21 @@ static enum bpk_merge_trust trust_of(const struct bpk_merge *m, size_t copy)
 /* Take the copies of this trust whose chunks have not moved. */
 static int take_level(struct bpk_merge *m, enum bpk_merge_trust trust, struct bpk_err *err)
 {
+	struct places places = { 0 };
 	struct bpk_merge_view view;
 	void *reader;
 	int rc = open_union(m, &view, &reader, err);
 
+	if (rc == 0 && reader != NULL && m->names != NULL)
+		rc = list_places(m, reader, &places, err);
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		if (!m->dropped[c] && trust_of(m, c) == trust &&
 		    (m->names != NULL || is_still(m, &m->files[0], c)))
-			rc = take_copy(m, c, reader, err);
+			rc = take_copy(m, c, reader, &places, err);
 	for (size_t c = 0; rc == 0 && m->names != NULL && reader != NULL && c < m->ncopies; c++)
 		if (!m->dropped[c] && trust_of(m, c) == trust)
 			rc = take_shifted(m, c, reader, err);
+	free(places.all);
 	close_union(m, &view, reader);
 	return rc;
 }

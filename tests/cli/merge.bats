@@ -1494,6 +1494,24 @@ without() {
     done
 }
 
+@test "a chunk of a directory's file whose number is not certain is not laid between the places of others" {
+    data noise 20000 A
+    bpk pack -q -F chunked -t 8 -z 4K --superchunk-size 16K --seal -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    cp -R 0.blpd 2.blpd
+    local order at
+    hurt 1.blpd/meta/storage 115 4
+    without 0.blpd/data/__1__.bin 343 350 >2.blpd/data/__1__.bin
+    for at in 9000 13000; do
+        hurt 2.blpd/data/__1__.bin $at 4
+    done
+    for order in "1.blpd 2.blpd" "2.blpd 1.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        diff -r -x .lock 0.blpd new.blpd
+    done
+}
+
 # One copy has it twice, and has lost its digests; the other one is taken for its numbers.
 @test "a chunk that a copy has twice counts once" {
     local order
