@@ -227,7 +227,7 @@ static int list_places(struct bpk_merge *m, void *reader, struct places *places,
 	return 0;
 }
 
-/* True if a chunk lies between places that the union knows, so that bytes came or went before it. */
+/* True if a chunk overlaps places that the union knows, so that bytes came or went before it. */
 static bool is_between(const struct bpk_merge *m, const struct places *places,
 		       const struct bpk_merge_file *file, const struct bpk_merge_run *run)
 {

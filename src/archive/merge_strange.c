@@ -349,17 +349,20 @@ static int note_rest(struct bpk_merge *m, const struct bpk_merge_file *file,
 	return bpk_buf_append(&m->since, bpk_view("", 1), err);
 }
 
-/* Compare a run with the rest of a chunk, unless an intact chunk of the copy begins there. */
+/* Compare a run with the rest of a chunk, unless an intact chunk of the copy begins there, before
+ * the next one, which lies in the run's room if bytes went. */
 static int compare_rest(struct bpk_merge *m, struct bpk_merge_file *file,
 			const struct bpk_merge_run *run, const struct bpk_merge_rest *rest,
 			const struct places *places, struct bpk_err *err)
 {
 	size_t number = (size_t)(file - m->files);
+	uint64_t start = bpk_max_u64(rest->front, rest->back), end = rest->back + run->size;
+	uint64_t room = end > rest->front ? end - rest->front : run->size;
 	bool other = false;
 
 	if (bpk_merge_has_same_list(m, run->copy, rest->copy) ||
-	    has_chunk_in(places, number, rest->front, run->size) ||
-	    has_chunk_in(places, number, rest->back, run->size))
+	    has_chunk_in(places, number, rest->front, bpk_min_u64(run->size, room)) ||
+	    has_chunk_in(places, number, start, end > start ? end - start : run->size))
 		return 0;
 	if (bpk_merge_compare_lost(m, file, run, rest, &other, err) != 0)
 		return -1;

@@ -1560,13 +1560,22 @@ copy_over() {
     grep -q '"certain":false' "$out"
     # the other copy ends in the chunk
     data noise 20000 A
-    bpk pack -q -f -z 3000 -t 8 -o 0.blp A
+    bpk pack -q -f -z 3000 -t 8 --set unit=m -o 0.blp A
     cp 0.blp 1.blp
     copy_over 1.blp 1 3
     head -c $(($(offset_of 0.blp 3) + 900)) 0.blp >2.blp
     for order in "1.blp 2.blp" "2.blp 1.blp"; do
         ends 2 bpk repair --merge -f -o new.blp $order
         says 'two states of the archive, as chunk 3 shows'
+    done
+    # a byte of the damaged one is missing, and the metadata are lost
+    without 0.blp $(($(offset_of 0.blp 3) + 900)) $(($(offset_of 0.blp 3) + 901)) >2.blp
+    hurt 2.blp 53 1
+    cp 1.blp 3.blp
+    hurt 3.blp $(($(offset_of 0.blp 6) + 900)) 4
+    for order in "3.blp 2.blp" "2.blp 3.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'a damaged chunk of 2.blp is not the one at offset'
     done
     # the copy that has it twice has lost its header
     cp 0.blp 2.blp
