@@ -25,8 +25,9 @@ static const char *name_fate(const struct job *job, enum bpk_gsd_fate fate)
 {
 	if (fate == BPK_GSD_LOST)
 		return "have lost arrays";
-	return fate == BPK_GSD_INTACT && job->info->certain ? "are intact"
-							    : "are intact, but not certain";
+	return fate == BPK_GSD_INTACT && job->info->doubt[0] == '\0'
+		       ? "are intact"
+		       : "are intact, but not certain";
 }
 
 static void show_map(const struct job *job)

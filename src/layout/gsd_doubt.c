@@ -47,14 +47,21 @@ static int doubt_types(struct bpk_gsd_found *found, struct bpk_err *err)
 	return 0;
 }
 
-static bool has_lost(const struct bpk_gsd_found *found, uint64_t first, uint64_t last)
+/* True if a frame, or the one behind it, has lost arrays. */
+static bool has_lost(const struct bpk_gsd_found *found, uint64_t frame)
 {
 	const struct bpk_gsd_run *runs = (const void *)found->lost.data;
+	size_t low = 0, high = found->lost.size / sizeof *runs;
 
-	for (size_t i = 0; i < found->lost.size / sizeof *runs; i++)
-		if (runs[i].first <= last && runs[i].end > first)
-			return true;
-	return false;
+	while (low < high) { /* the first run behind both */
+		size_t middle = low + (high - low) / 2;
+
+		if (runs[middle].first <= frame + 1)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && runs[low - 1].end > frame;
 }
 
 /* Bytes behind an array that belong to no other: its entry may have lost rows, unless another index
@@ -69,8 +76,7 @@ static int doubt_gaps(struct bpk_gsd_found *found, struct bpk_err *err)
 	while (rc == 0 && (rc = bpk_gsd_gaps_next(found, &gaps, &at, &end, err)) == 0) {
 		const struct bpk_gsd_lead *before = gaps.before;
 
-		if (before != NULL && !before->twin &&
-		    !has_lost(found, before->entry.frame, before->entry.frame + 1))
+		if (before != NULL && !before->twin && !has_lost(found, before->entry.frame))
 			leads[before - leads].unproven = true;
 	}
 	bpk_gsd_gaps_end(&gaps);

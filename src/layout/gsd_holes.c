@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-enum { MOST_HINTS = 64 }; /* slots of a hole that are asked for their frames */
+enum {
+	MOST_HINTS = 64,      /* slots of a hole that are asked for their frames */
+	MOST_STEPS = 1 << 20, /* strays that are looked at for all holes */
+};
 
 static int add_lost(struct bpk_gsd_found *found, uint64_t first, uint64_t end, struct bpk_err *err)
 {
@@ -252,17 +255,27 @@ static size_t count_alike(const struct bpk_gsd_found *found, size_t from, bool *
 	return i - from;
 }
 
+/* The first stray that may be in a hole. */
+static size_t begin_of(const struct bpk_gsd_found *found, const struct hole *hole)
+{
+	bool ordered = found->version >= 0x20000 && hole->before != NULL;
+
+	return bpk_gsd_lead_find(&found->strays, hole->low, ordered ? hole->before->entry.id : 0);
+}
+
 /* Add strays for a hole to more, none if they are more than it has slots. extents: of kept. */
 static int fill_hole(const struct bpk_gsd_found *found, const struct bpk_gsd_extent *extents,
-		     size_t nextents, struct hole *hole, struct bpk_buf *more, struct bpk_err *err)
+		     size_t nextents, struct hole *hole, struct bpk_buf *more, unsigned *steps,
+		     struct bpk_err *err)
 {
 	const struct bpk_gsd_lead *strays = bpk_gsd_leads(&found->strays);
 	uint64_t last = hole->after != NULL ? hole->high : BPK_UNKNOWN, count = 0;
 	size_t nstrays = bpk_gsd_nleads(&found->strays), size = more->size;
 	bool alike;
 
-	for (size_t i = bpk_gsd_lead_find(&found->strays, hole->low, 0), step;
-	     i < nstrays && strays[i].entry.frame <= last; i += step) {
+	for (size_t i = begin_of(found, hole), step;
+	     i < nstrays && strays[i].entry.frame <= last && *steps < MOST_STEPS;
+	     i += step, ++*steps) {
 		const struct bpk_gsd_lead *stray = &strays[i];
 
 		step = count_alike(found, i, &alike);
@@ -320,6 +333,7 @@ static int fill_holes(struct bpk_gsd_found *found, struct bpk_buf *holes, struct
 {
 	struct bpk_gsd_extent *extents;
 	struct bpk_buf more = { 0 };
+	unsigned steps = 0;
 	size_t nextents = 0;
 	int rc = 0;
 
@@ -329,7 +343,7 @@ static int fill_holes(struct bpk_gsd_found *found, struct bpk_buf *holes, struct
 	for (size_t i = 0; rc == 0 && i < holes->size / sizeof(struct hole); i++) {
 		struct hole *hole = (struct hole *)(void *)holes->data + i;
 
-		rc = fill_hole(found, extents, nextents, hole, &more, err);
+		rc = fill_hole(found, extents, nextents, hole, &more, &steps, err);
 		if (rc == 0 && hole->filled == 0)
 			rc = lose_hole(found, hole, err);
 		else if (rc == 0 && hole->filled < hole->count)
