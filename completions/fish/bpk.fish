@@ -87,7 +87,7 @@ complete -c bpk -n '__bpk_is ""' -f -a meta -d 'show or change the user'\''s met
 complete -c bpk -n '__bpk_is ""' -f -a convert -d 'convert an archive to another format, or recompress it'
 complete -c bpk -n '__bpk_is ""' -f -a convert-to-chunked -d 'convert an archive to a chunked directory'
 complete -c bpk -n '__bpk_is ""' -f -a tar -d 'store datasets, packed or raw, in a tar; list or extract one'
-complete -c bpk -n '__bpk_is ""' -f -a repair -d 'put archives in order: interrupted changes, holes, streams, digests'
+complete -c bpk -n '__bpk_is ""' -f -a repair -d 'put archives in order: interrupted changes, damage, holes, streams, digests'
 complete -c bpk -n '__bpk_is ""' -f -a parity -d 'write a file beside an archive that restores lost parts of it'
 complete -c bpk -n '__bpk_is ""' -f -a seal -d 'sign the seal of an archive, and test such a signature'
 complete -c bpk -n '__bpk_is ""' -f -a bench -d 'measure codecs, filters and levels on your data and this machine'

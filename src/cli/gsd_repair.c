@@ -1,5 +1,5 @@
-/* bpk repair, on a raw GSD file: the frames that are left of a damaged one are shown, and written to
- * another file. Called by repair.c. */
+/* bpk repair, on a raw GSD file: the frames that are left of a damaged one are shown, and written
+ * to another file. Called by repair.c. */
 #include "cli/gsd.h"
 
 #include <inttypes.h>
@@ -30,13 +30,20 @@ static const char *name_fate(const struct job *job, enum bpk_gsd_fate fate)
 		       : "are intact, but not certain";
 }
 
+/* Neighbours with the same words are one line. */
 static void show_map(const struct job *job)
 {
-	for (size_t i = 0; i < job->info->nruns && !job->args->shared.json; i++) {
-		const struct bpk_gsd_run *run = &job->info->runs[i];
+	const struct bpk_gsd_run *runs = job->info->runs;
+	size_t n = job->info->nruns;
 
+	for (size_t i = 0, next; i < n && !job->args->shared.json; i = next) {
+		const char *words = name_fate(job, runs[i].fate);
+
+		for (next = i + 1; next < n; next++)
+			if (strcmp(name_fate(job, runs[next].fate), words) != 0)
+				break;
 		printf("%s: frames %" PRIu64 ":%" PRIu64 " %s\n", bpk_input_name(job->in.path),
-		       run->first, run->end, name_fate(job, run->fate));
+		       runs[i].first, runs[next - 1].end, words);
 	}
 	bpk_flush_results();
 }
@@ -88,6 +95,19 @@ static int write_draft(const struct job *job, struct bpk_draft *draft, struct bp
 	return bpk_gsd_found_write(job->found, skip, draft, err);
 }
 
+static int check_suffix(const char *target, struct bpk_err *err)
+{
+	const struct bpk_format *named = bpk_format_of_suffix(target);
+
+	if (named == NULL)
+		return 0;
+	bpk_fail(err, BPK_USAGE,
+		 "the suffix is that of format %s, and the result is a GSD file; bpk pack makes an "
+		 "archive of it",
+		 named->name);
+	return bpk_err_subject(err, "%s", target);
+}
+
 static int save(struct job *job, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &job->args->shared;
@@ -103,6 +123,8 @@ static int save(struct job *job, struct bpk_err *err)
 	struct bpk_draft *draft;
 	int rc;
 
+	if (check_suffix(shared->output, err) != 0)
+		return -1;
 	bpk_signals_start();
 	if (bpk_draft_open(shared->output, &options, &draft, err) != 0)
 		return bpk_err_subject(err, "%s", shared->output);
@@ -191,6 +213,13 @@ static int repair(struct job *job, struct bpk_err *err)
 		return bpk_input_subject(&job->in, err);
 	job->info = bpk_gsd_found_info(job->found);
 	show_map(job);
+	if (how->applies && how->fill == BPK_FILL_SKIP && job->info->needs_first) {
+		bpk_fail(err, BPK_CORRUPT,
+			 "frame 0 has lost arrays, and readers of the schema hoomd take from it "
+			 "those "
+			 "that later frames lack; --fill zero keeps it");
+		return bpk_input_subject(&job->in, err);
+	}
 	if (how->applies && (job->info->nlost == 0 || how->fill != BPK_FILL_NONE) &&
 	    save(job, err) != 0)
 		return -1;

@@ -464,7 +464,7 @@ static const struct bpk_foreign foreign[] = {
 const struct bpk_command bpk_command_repair = {
 	.name = "repair",
 	.synopsis = "[OPTION]... FILE...",
-	.summary = "put archives in order: interrupted changes, holes, streams, digests",
+	.summary = "put archives in order: interrupted changes, damage, holes, streams, digests",
 	.description =
 		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
 		"or left a journal that does not belong to FILE (status 1), prints which raw bytes "

@@ -168,6 +168,12 @@ int bpk_gsd_entry_add(struct bpk_gsd *gsd, const struct bpk_gsd_entry *entry, st
 /* After the last entry and name: sort for searches, note oddities. */
 int bpk_gsd_index_finish(struct bpk_gsd *gsd, struct bpk_err *err);
 
+/* True if frames may be left behind the damage in the index: entries follow, or all are lost. */
+static inline bool bpk_gsd_may_go_on(const struct bpk_gsd *gsd)
+{
+	return gsd->goes_on || gsd->nentries == 0;
+}
+
 const struct bpk_gsd_entry *bpk_gsd_entry(const struct bpk_gsd *gsd, uint64_t number);
 
 /* Find the turn-th chunk, from 1, of a name in a frame. False if missing. */

@@ -109,9 +109,33 @@ static void drop(const struct bpk_gsd_found *found, const struct bpk_gsd_extent 
 		bpk_gsd_leads(&found->kept)[extent->number].dropped = true;
 }
 
-/* Two extents overlap: drop the one with the lower score. Where the second ends at a neighbour, and the
- * first begins at one or has all of the second inside, the first has a damaged number of elements: of
- * the second both that and its offset would have to be damaged. Otherwise both are in doubt. */
+/* True if the data of a lead are behind those of the lead before it, and before those of the next
+ * one. kept is sorted by frame and name. */
+static bool is_in_order(const struct bpk_gsd_found *found, const struct bpk_gsd_extent *extent)
+{
+	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	size_t n = (size_t)extent->number, count = bpk_gsd_nleads(&found->kept);
+
+	return (n == 0 || leads[n - 1].entry.location < leads[n].entry.location) &&
+	       (n + 1 == count || leads[n].entry.location < leads[n + 1].entry.location);
+}
+
+/* Two arrays claim the same bytes: drop the one that is out of order, or both. */
+static void drop_equal(const struct bpk_gsd_found *found, const struct bpk_gsd_extent *a,
+		       const struct bpk_gsd_extent *b)
+{
+	bool a_stays = is_in_order(found, a), b_stays = is_in_order(found, b);
+
+	if (!a_stays || b_stays)
+		drop(found, a);
+	if (!b_stays || a_stays)
+		drop(found, b);
+}
+
+/* Two extents overlap: drop the one with the lower score. Where the second ends at a neighbour, and
+ * the first begins at one or has all of the second inside, the first has a damaged number of
+ * elements: of the second both that and its offset would have to be damaged. Otherwise both are in
+ * doubt. */
 static void drop_one(const struct bpk_gsd_found *found, const struct edges *edges,
 		     const struct bpk_gsd_extent *a, const struct bpk_gsd_extent *b)
 {
@@ -120,6 +144,10 @@ static void drop_one(const struct bpk_gsd_found *found, const struct edges *edge
 	bool is_inside = b_end <= a->offset + a->size && bpk_gsd_is_lead(b) &&
 			 is_tight(edges, b_end) && order > 0 && order < TWIN;
 
+	if (order == 0 && a->offset == b->offset) {
+		drop_equal(found, a, b);
+		return;
+	}
 	if (order <= 0 || is_inside)
 		drop(found, a);
 	if ((order > 0 && !is_inside) ||
@@ -156,6 +184,21 @@ static void drop_overlapping(const struct bpk_gsd_found *found, const struct edg
 	}
 }
 
+/* An entry of another index whose data are not between others may be of another file. */
+static void doubt_filled(const struct bpk_gsd_found *found, const struct edges *edges,
+			 const struct bpk_gsd_extent *extents, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct bpk_gsd_lead *lead =
+			bpk_gsd_is_lead(&extents[i])
+				? &bpk_gsd_leads(&found->kept)[extents[i].number]
+				: NULL;
+
+		if (lead != NULL && lead->filled && score(found, edges, &extents[i]) < 2)
+			lead->unproven = true;
+	}
+}
+
 int bpk_gsd_keep_apart(struct bpk_gsd_found *found, struct bpk_err *err)
 {
 	size_t count = 0;
@@ -168,6 +211,7 @@ int bpk_gsd_keep_apart(struct bpk_gsd_found *found, struct bpk_err *err)
 		stack = bpk_calloc(count, sizeof *stack, err);
 	if (stack != NULL) {
 		drop_overlapping(found, &edges, extents, count, stack);
+		doubt_filled(found, &edges, extents, count);
 		rc = 0;
 	}
 	free(stack);

@@ -126,8 +126,13 @@ static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 	if (to_cut && last > gsd->nentries && last - gsd->nentries > MOST_EMPTY)
 		return bpk_fail(err, BPK_LIMIT, "claims %" PRIu64 " frames in %" PRIu64 " arrays",
 				last + 1, gsd->nentries);
-	if (to_cut || gsd->damage.kind == BPK_OK)
+	if (gsd->damage.kind == BPK_OK || (to_cut && !bpk_gsd_may_go_on(gsd)))
 		return 0;
+	if (to_cut)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%s; bpk repair FILE shows which frames are left, and a cut would "
+				"remove them",
+				gsd->damage.text);
 	return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify FILE says more", gsd->damage.text);
 }
 

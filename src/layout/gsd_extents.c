@@ -1,6 +1,6 @@
 /*
- * Salvage of GSD files: the bytes that tables and arrays own, and those that nothing owns. Called by
- * the other files of the salvage.
+ * Salvage of GSD files: the bytes that tables and arrays own, and those that nothing owns. Called
+ * by the other files of the salvage.
  */
 #include "layout/gsd_found.h"
 

@@ -1,7 +1,8 @@
 /*
  * Internal to the salvage of GSD files. gsd_salvage.c opens one, gsd_search.c finds entries,
- * gsd_judge.c decides which of them are true, with gsd_apart.c for data that overlap and gsd_holes.c for
- * lost slots, gsd_relist.c finds the names, gsd_doubt.c marks doubtful arrays, gsd_resave.c writes.
+ * gsd_judge.c decides which of them are true, with gsd_apart.c for data that overlap and
+ * gsd_holes.c for lost slots, gsd_relist.c finds the names, gsd_doubt.c marks doubtful arrays,
+ * gsd_resave.c writes.
  */
 #ifndef BPK_LAYOUT_GSD_FOUND_H
 #define BPK_LAYOUT_GSD_FOUND_H
@@ -22,10 +23,12 @@ enum {
 /* An entry that was found. */
 struct bpk_gsd_lead {
 	struct bpk_gsd_entry entry;
-	uint64_t size;  /* bytes of its data */
-	uint64_t place; /* offset of the entry in the file */
-	bool cut;       /* its data end behind the end of the file */
-	bool twin;      /* another index has it, too */
+	uint64_t size;    /* bytes of its data */
+	uint64_t place;   /* offset of the entry in the file */
+	bool cut;         /* its data end behind the end of the file */
+	bool twin;        /* another index has it, too */
+	bool filled;      /* another index alone has it */
+	bool is_followed; /* by a slot that has lost its entry */
 	bool unproven;
 	bool dropped;
 };
@@ -42,16 +45,19 @@ struct bpk_gsd_found {
 	struct bpk_gsd_block names_block;
 	uint64_t names_end; /* behind the names in it */
 	bool has_wrong_room;
-	uint64_t index_end; /* behind its last slot that is not zeros */
+	uint64_t index_end; /* behind its last entry, and damaged ones that follow that at once */
 	uint64_t rows_end;  /* behind its last slot with the form of an entry */
 
 	struct bpk_buf strays; /* struct bpk_gsd_lead: outside of that index, by frame and name */
 	struct bpk_buf kept;   /* struct bpk_gsd_lead, by frame and name */
 	struct bpk_buf lost;   /* struct bpk_gsd_run, by frame, without overlap */
+	struct bpk_buf copies; /* struct bpk_gsd_lead: entries that the index has twice */
+	/* uint64_t: frames of entries that were dropped since they are out of order */
+	struct bpk_buf dropped;
 
 	struct bpk_buf names; /* as stored, each with its NUL */
-	uint32_t nnames;
-	bool names_new; /* they are not those of names_block */
+	uint32_t nnames;      /* before judge: of the list in the header, 0 if that is not whole */
+	bool names_new;       /* they are not those of names_block */
 
 	struct bpk_buf doubt; /* text */
 	struct bpk_buf runs;  /* struct bpk_gsd_run */
@@ -112,8 +118,8 @@ int bpk_gsd_lose(struct bpk_gsd_found *found, struct bpk_err *err);
 
 /* ---- gsd_extents.c ---- */
 
-/* Numbers of extents that are no array's: of the used bytes of a table, and of its free room, which may
- * be a damaged number. */
+/* Numbers of extents that are no array's: of the used bytes of a table, and of its free room, which
+ * may be a damaged number. */
 #define BPK_GSD_TABLE BPK_UNKNOWN
 #define BPK_GSD_ROOM  (BPK_UNKNOWN - 1)
 
@@ -146,7 +152,7 @@ void bpk_gsd_gaps_end(struct bpk_gsd_gaps *gaps);
 
 /* ---- gsd_relist.c ---- */
 
-/* Set names_end, before judge. */
+/* Set names_end and nnames, before judge. */
 int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err);
 
 /* Set names, after judge: those of the list in the header, or of one that is found, which is then

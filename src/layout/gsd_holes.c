@@ -1,7 +1,7 @@
 /*
- * Salvage of GSD files: the slots of the index in use that have lost their entries. Another index gives
- * these back if it has exactly one of the frames and names between those beside the slots, whose data
- * overlap nothing. Called by gsd_judge.c.
+ * Salvage of GSD files: the slots of the index in use that have lost their entries. Another index
+ * gives these back if it has exactly one of the frames and names between those beside the slots,
+ * whose data overlap nothing. Called by gsd_judge.c.
  */
 #include "layout/gsd_found.h"
 
@@ -88,7 +88,8 @@ static bool ask_slots(const struct bpk_gsd_found *found, struct hole *hole)
 	return true;
 }
 
-/* The number of leads of the frame that ends before the lead at; and of the one that begins there. */
+/* The number of leads of the frame that ends before the lead at; and of the one that begins there.
+ * */
 static size_t count_back(const struct bpk_gsd_lead *leads, size_t at)
 {
 	size_t i = at;
@@ -160,6 +161,8 @@ static int add_hole(struct bpk_gsd_found *found, struct bpk_buf *holes, size_t a
 		hole.first = hole.low;
 		hole.last = is_last ? hole.low + !hole.cut : hole.high;
 	}
+	if (at > 0)
+		bpk_gsd_leads(&found->kept)[at - 1].is_followed = hole.count > 0;
 	return bpk_buf_append(holes, bpk_view(&hole, sizeof hole), err);
 }
 
@@ -287,6 +290,7 @@ static int fill_hole(const struct bpk_gsd_found *found, const struct bpk_gsd_ext
 			break;
 		if (bpk_buf_append(more, bpk_view(stray, sizeof *stray), err) != 0)
 			return -1;
+		bpk_gsd_leads(more)[bpk_gsd_nleads(more) - 1].filled = true;
 	}
 	if (count > hole->count && !hole->open)
 		more->size = size;
@@ -304,8 +308,8 @@ static void doubt(struct bpk_gsd_found *found, const struct hole *hole,
 		leads[lead - leads].unproven = true;
 }
 
-/* Add the frames of a hole that was not filled. In front of the first entry of an index that was found
- * all frames before it are lost. */
+/* Add the frames of a hole that was not filled. In front of the first entry of an index that was
+ * found all frames before it are lost. */
 static int lose_hole(struct bpk_gsd_found *found, const struct hole *hole, struct bpk_err *err)
 {
 	if (hole->doubts) {
@@ -317,8 +321,8 @@ static int lose_hole(struct bpk_gsd_found *found, const struct hole *hole, struc
 	return hole->before == NULL ? add_lost(found, 0, hole->high, err) : 0;
 }
 
-/* Add the frames of a hole that was filled in part, last in more. Older indexes have the first entries
- * of newer ones. */
+/* Add the frames of a hole that was filled in part, last in more. Older indexes have the first
+ * entries of newer ones. */
 static int lose_rest(struct bpk_gsd_found *found, const struct hole *hole,
 		     const struct bpk_buf *more, struct bpk_err *err)
 {
@@ -393,6 +397,20 @@ static void join_lost(struct bpk_buf *lost)
 	lost->size = (last + 1) * sizeof *runs;
 }
 
+/* Where entries are at wrong places, a frame without any may have lost all. */
+static int lose_empty(struct bpk_gsd_found *found, struct bpk_err *err)
+{
+	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	uint64_t next = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < bpk_gsd_nleads(&found->kept); i++) {
+		rc = add_lost(found, next, leads[i].entry.frame, err);
+		next = leads[i].entry.frame + 1;
+	}
+	return rc;
+}
+
 int bpk_gsd_lose(struct bpk_gsd_found *found, struct bpk_err *err)
 {
 	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
@@ -402,6 +420,9 @@ int bpk_gsd_lose(struct bpk_gsd_found *found, struct bpk_err *err)
 		if (leads[i].cut || leads[i].dropped)
 			rc = add_lost(found, leads[i].entry.frame, leads[i].entry.frame + 1, err);
 	bpk_gsd_leads_sweep(&found->kept);
+	bpk_gsd_leads_sort(&found->kept);
+	if (rc == 0 && found->dropped.size + found->copies.size > 0)
+		rc = lose_empty(found, err);
 	join_lost(&found->lost);
 	return rc;
 }

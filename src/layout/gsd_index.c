@@ -172,14 +172,18 @@ static uint64_t far_behind(const struct bpk_gsd *gsd)
 	return gsd->goes_on ? 0 : 2 * gsd->nentries * ENTRY + PIECE;
 }
 
-/* Look for valid entries in bytes from at on, which are behind the end of the list. */
+/* Look for valid entries in bytes from at on, which are behind the end of the list. The frame of
+ * the last one before that may be the damage, so theirs is not compared with it. */
 static void look_behind(struct bpk_gsd *gsd, struct bpk_view bytes, size_t at)
 {
+	uint64_t nentries = gsd->nentries;
 	struct bpk_gsd_entry entry;
 
+	gsd->nentries = 0;
 	for (; at < bytes.size && !gsd->goes_on; at += ENTRY)
 		gsd->goes_on = bpk_get_le64(bytes.data + at + 16) != 0 &&
 			       read_entry(gsd, bytes.data + at, &entry, NULL) == 0;
+	gsd->nentries = nentries;
 }
 
 /* No writer leaves zeros between entries. One of them, or the first one in damage, may be of the
@@ -202,14 +206,18 @@ static int read_entries(struct bpk_gsd *gsd, uint64_t present, uint8_t *piece, s
 	     at += PIECE) {
 		struct bpk_span span = bpk_span(piece, (size_t)bpk_min_u64(PIECE, present - at));
 		struct bpk_view bytes = bpk_view_of_span(span);
+		size_t behind = 0;
 		uint64_t first = gsd->nentries;
 
 		if (bpk_source_need_at(gsd->source, gsd->index.offset + at, span, err) != 0)
 			return -1;
-		if (!ended && take_entries(gsd, bytes, &ended, err) != 0)
-			return -1;
+		if (!ended) {
+			if (take_entries(gsd, bytes, &ended, err) != 0)
+				return -1;
+			behind = (size_t)(gsd->nentries - first + 1) * ENTRY;
+		}
 		if (ended)
-			look_behind(gsd, bytes, (size_t)(gsd->nentries - first) * ENTRY);
+			look_behind(gsd, bytes, behind);
 	}
 	note_gap(gsd);
 	if (!ended && present < gsd->index.size) {

@@ -2,8 +2,8 @@
  * Salvage of GSD files: which of the entries that were found are true, and which frames have lost
  * some. Called by gsd_salvage.c.
  *
- * The entries of the index in use count if their frames are in order and their data overlap nothing.
- * A slot without such an entry has lost it (gsd_holes.c).
+ * The entries of the index in use count if their frames are in order and their data overlap
+ * nothing. A slot without such an entry has lost it (gsd_holes.c).
  */
 #include "layout/gsd_found.h"
 
@@ -18,8 +18,8 @@ enum {
 
 /* ---- The index in use ---- */
 
-/* True if the slot at place may have lost its first bytes with the sector before it, which is zeros. A
- * frame of 0 is plausible. */
+/* True if the slot at place may have lost its first bytes with the sector before it, which is
+ * zeros. A frame of 0 is plausible. */
 static bool is_rest(const uint8_t *bytes, uint64_t place, bool behind_zeros)
 {
 	size_t lost = SECTOR - (size_t)(place % SECTOR);
@@ -35,12 +35,13 @@ static int take_slots(struct bpk_gsd_found *found, uint64_t at, struct bpk_view 
 	for (size_t i = 0; i < piece.size; i += BPK_GSD_ENTRY) {
 		const uint8_t *bytes = piece.data + i;
 		bool behind_zeros = found->index_end < at + i;
+		bool is = bpk_gsd_lead_read(found, bytes, at + i, &lead) &&
+			  !is_rest(bytes, at + i, behind_zeros);
 
-		if (bpk_is_zero(bpk_view(bytes, BPK_GSD_ENTRY)))
+		if (bpk_is_zero(bpk_view(bytes, BPK_GSD_ENTRY)) || (!is && behind_zeros))
 			continue;
 		found->index_end = at + i + BPK_GSD_ENTRY;
-		if (!bpk_gsd_lead_read(found, bytes, at + i, &lead) ||
-		    is_rest(bytes, at + i, behind_zeros))
+		if (!is)
 			continue;
 		found->rows_end = found->index_end;
 		if (bpk_buf_append(&found->kept, bpk_view(&lead, sizeof lead), err) != 0)
@@ -74,16 +75,39 @@ static int walk_index(struct bpk_gsd_found *found, struct bpk_err *err)
 	return 0;
 }
 
-/* A number of slots that is too large takes the data of arrays for slots. */
+/* A number of slots that is too large takes the data of arrays for slots, and so does an offset
+ * that is too small. */
 static bool has_data(const struct bpk_gsd_found *found)
 {
 	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	uint64_t begin = found->index.offset;
 	size_t inside = 0;
 
-	for (size_t i = 0; i < bpk_gsd_nleads(&found->kept); i++)
-		inside += leads[i].size > 0 && leads[i].entry.location >= found->index.offset &&
-			  leads[i].entry.location < found->rows_end;
+	for (size_t i = 0; i < bpk_gsd_nleads(&found->kept); i++) {
+		uint64_t location = leads[i].entry.location, end = location + leads[i].size;
+
+		if (location < begin && end > begin && end <= leads[0].place)
+			return true;
+		inside += leads[i].size > 0 && location >= begin && location < found->rows_end;
+	}
 	return inside > 1;
+}
+
+/* A number of a name behind a whole list is damage, unless many entries have such numbers: then
+ * names are lost. */
+static void drop_nameless(struct bpk_gsd_found *found)
+{
+	enum { FEW = 8 }; /* one in so many */
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	size_t count = bpk_gsd_nleads(&found->kept), nameless = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		leads[i].dropped = found->nnames > 0 && leads[i].entry.id >= found->nnames;
+		nameless += leads[i].dropped;
+	}
+	for (size_t i = 0; i < count && nameless > count / FEW; i++)
+		leads[i].dropped = false;
+	bpk_gsd_leads_sweep(&found->kept);
 }
 
 /* ---- The order of frames ---- */
@@ -114,11 +138,25 @@ static size_t count_below(const struct bpk_gsd_lead *leads, const size_t *ends, 
 	return low;
 }
 
-/* Keep the longest row whose frames do not descend, by the method of patience. */
-static int keep_ordered(struct bpk_buf *kept, struct bpk_err *err)
+/* Remove the leads that are dropped, and note their frames: these may have lost them. */
+static int sweep_disordered(struct bpk_gsd_found *found, struct bpk_err *err)
 {
-	struct bpk_gsd_lead *leads = bpk_gsd_leads(kept);
-	size_t count = bpk_gsd_nleads(kept), length = 0, at;
+	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < bpk_gsd_nleads(&found->kept); i++)
+		if (leads[i].dropped)
+			rc = bpk_buf_append(&found->dropped, bpk_view(&leads[i].entry.frame, 8),
+					    err);
+	bpk_gsd_leads_sweep(&found->kept);
+	return rc;
+}
+
+/* Keep the longest row whose frames do not descend, by the method of patience. */
+static int keep_ordered(struct bpk_gsd_found *found, struct bpk_err *err)
+{
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	size_t count = bpk_gsd_nleads(&found->kept), length = 0, at;
 	size_t *ends, *before;
 
 	if (is_ordered(leads, count))
@@ -141,8 +179,7 @@ static int keep_ordered(struct bpk_buf *kept, struct bpk_err *err)
 		at = before[at];
 	}
 	free(ends);
-	bpk_gsd_leads_sweep(kept);
-	return 0;
+	return sweep_disordered(found, err);
 }
 
 /* Leads are in the order of their frames. */
@@ -226,6 +263,43 @@ static void drop_repeated(struct bpk_gsd_found *found)
 	}
 }
 
+/* An entry that is there twice was copied over another one. Nothing tells which slot is its own, so
+ * both count as lost, and it is set aside. */
+static int drop_copies(struct bpk_gsd_found *found, struct bpk_err *err)
+{
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	size_t first = 0;
+	int rc = 0;
+
+	bpk_gsd_leads_sort(&found->kept);
+	for (size_t i = 1; rc == 0 && i < bpk_gsd_nleads(&found->kept); i++) {
+		if (!bpk_gsd_is_twin(&leads[first], &leads[i])) {
+			first = i;
+			continue;
+		}
+		if (!leads[first].dropped)
+			rc = bpk_buf_append(&found->copies, bpk_view(&leads[first], sizeof *leads),
+					    err);
+		leads[first].dropped = leads[i].dropped = true;
+	}
+	bpk_gsd_leads_sweep(&found->kept);
+	return rc;
+}
+
+/* An entry that is out of order may be of its frame, and at a wrong place. */
+static void doubt_dropped(struct bpk_gsd_found *found)
+{
+	const uint64_t *frames = (const void *)found->dropped.data;
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+
+	for (size_t i = 0; i < found->dropped.size / sizeof *frames; i++) {
+		size_t at = bpk_gsd_lead_find(&found->kept, frames[i], 0);
+
+		if (at < bpk_gsd_nleads(&found->kept) && leads[at].entry.frame == frames[i])
+			leads[at].unproven = true;
+	}
+}
+
 /* Since version 2 the names of a frame ascend in the index. GSD's library refuses a frame that the
  * index has no slots for; a damaged number may be one. */
 static void doubt_order(struct bpk_gsd_found *found)
@@ -250,15 +324,31 @@ static int judge_index(struct bpk_gsd_found *found, struct bpk_err *err)
 	if (walk_index(found, err) != 0)
 		return -1;
 	found->has_wrong_room = has_data(found);
-	if (keep_ordered(&found->kept, err) != 0)
+	drop_nameless(found);
+	if (keep_ordered(found, err) != 0)
 		return -1;
 	drop_far(&found->kept);
 	find_twins(found);
-	if (bpk_gsd_keep_apart(found, err) != 0)
+	doubt_order(found);
+	if (drop_copies(found, err) != 0 || bpk_gsd_keep_apart(found, err) != 0)
 		return -1;
 	bpk_gsd_leads_sweep(&found->kept);
-	doubt_order(found);
 	drop_repeated(found);
+	bpk_gsd_leads_sweep(&found->kept);
+	return 0;
+}
+
+/* Take the entries that were set aside, unless another index has given them back. */
+static int take_copies(struct bpk_gsd_found *found, struct bpk_err *err)
+{
+	struct bpk_gsd_lead *leads;
+
+	if (bpk_buf_append(&found->kept, bpk_buf_view(&found->copies), err) != 0)
+		return -1;
+	bpk_gsd_leads_sort(&found->kept);
+	leads = bpk_gsd_leads(&found->kept);
+	for (size_t i = 1; i < bpk_gsd_nleads(&found->kept); i++)
+		leads[i].dropped = bpk_gsd_is_twin(&leads[i - 1], &leads[i]);
 	bpk_gsd_leads_sweep(&found->kept);
 	return 0;
 }
@@ -266,9 +356,13 @@ static int judge_index(struct bpk_gsd_found *found, struct bpk_err *err)
 int bpk_gsd_judge(struct bpk_gsd_found *found, struct bpk_err *err)
 {
 	if (judge_index(found, err) != 0 || bpk_gsd_fill(found, err) != 0 ||
-	    bpk_gsd_keep_apart(found, err) != 0 || bpk_gsd_lose(found, err) != 0)
+	    take_copies(found, err) != 0 || bpk_gsd_keep_apart(found, err) != 0 ||
+	    bpk_gsd_lose(found, err) != 0)
 		return -1;
 	drop_repeated(found);
 	drop_far(&found->kept);
-	return bpk_gsd_lose(found, err);
+	if (bpk_gsd_lose(found, err) != 0)
+		return -1;
+	doubt_dropped(found);
+	return 0;
 }

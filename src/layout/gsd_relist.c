@@ -1,11 +1,12 @@
 /*
  * Salvage of GSD files: the names of arrays. The list that the header names counts if it is whole.
- * Otherwise a list is searched for among the bytes that belong to nothing else: texts, each with its
- * NUL, and an empty one behind the last. Called by gsd_salvage.c.
+ * Otherwise a list is searched for among the bytes that belong to nothing else: texts, each with
+ * its NUL, and an empty one behind the last. Called by gsd_salvage.c.
  */
 #include "layout/gsd_found.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
 	PIECE = 64 << 10,
@@ -117,12 +118,13 @@ int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err)
 	if (!found->has_names)
 		*block = (struct bpk_gsd_block){ 0 };
 	found->names_end = block->offset + list.used;
+	found->nnames = found->has_names && list.whole ? list.count : 0;
 	bpk_buf_clear(&list.texts);
 	return rc;
 }
 
-/* Where the bytes end that the list in the header may have: its room may be damaged. *is_begin: none
- * that belong to nothing are before it, which could be the beginning of the list. */
+/* Where the bytes end that the list in the header may have: its room may be damaged. *is_begin:
+ * none that belong to nothing are before it, which could be the beginning of the list. */
 static int find_end(const struct bpk_gsd_found *found, uint64_t *end, bool *is_begin,
 		    struct bpk_err *err)
 {
@@ -214,8 +216,9 @@ static int try_list(const struct bpk_gsd_found *found, struct search *search, ui
 	return 0;
 }
 
-/* A list may begin at the first byte from begin to end, unless it is the rest of a damaged one, whose
- * names would get wrong numbers; or behind the room of an index, which doubles as it grows. */
+/* A list may begin at the first byte from begin to end, unless it is the rest of a damaged one,
+ * whose names would get wrong numbers; or behind the room of an index, which doubles as it grows.
+ * */
 static int try_places(const struct bpk_gsd_found *found, struct search *search, uint64_t begin,
 		      uint64_t end, struct bpk_err *err)
 {
@@ -266,14 +269,113 @@ static uint32_t count_ids(const struct bpk_gsd_found *found)
 	return count;
 }
 
+/* The number of "lost/" that a made-up name begins with, so that it is none of the list. */
+static unsigned count_prefixes(const struct list *list)
+{
+	const char *texts = (const char *)list->texts.data;
+	unsigned most = 0;
+
+	for (size_t at = 0; at < list->texts.size; at += strlen(texts + at) + 1) {
+		unsigned count = 0;
+
+		while (strncmp(texts + at + 5 * count, "lost/", 5) == 0)
+			count++;
+		most = count > most ? count : most;
+	}
+	return most + 1;
+}
+
+static int make_name(struct bpk_buf *texts, unsigned prefixes, uint32_t id, struct bpk_err *err)
+{
+	for (unsigned i = 0; i < prefixes; i++)
+		if (bpk_buf_append(texts, bpk_view("lost/", 5), err) != 0)
+			return -1;
+	return bpk_buf_printf(texts, err, "%u", id) != 0
+		       ? -1
+		       : bpk_buf_append(texts, bpk_view("", 1), err);
+}
+
 /* Names that no list has are made up. */
 static int make_names(struct list *list, uint32_t count, struct bpk_err *err)
 {
+	unsigned prefixes = count_prefixes(list);
+
 	for (; list->count < count; list->count++)
-		if (bpk_buf_printf(&list->texts, err, "lost/%u", list->count) != 0 ||
-		    bpk_buf_append(&list->texts, bpk_view("", 1), err) != 0)
+		if (make_name(&list->texts, prefixes, list->count, err) != 0)
 			return -1;
 	return 0;
+}
+
+struct name {
+	const char *text;
+	uint32_t id;
+	bool repeated;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Mark names that an earlier one equals. Those of 63 bytes are of GSD's library, which cuts longer
+ * ones. Returns their number. */
+static uint32_t mark_repeated(struct name *names, uint32_t count)
+{
+	uint32_t repeated = 0;
+
+	qsort(names, count, sizeof *names, by_text);
+	for (uint32_t i = 1; i < count; i++) {
+		names[i].repeated = strcmp(names[i].text, names[i - 1].text) == 0 &&
+				    strlen(names[i].text) != BPK_GSD_SEGMENT - 1;
+		repeated += names[i].repeated;
+	}
+	qsort(names, count, sizeof *names, by_id);
+	return repeated;
+}
+
+/* Names are unique in a whole file. */
+static int replace_repeated(struct bpk_gsd_found *found, struct list *list, struct bpk_err *err)
+{
+	struct name *names = bpk_calloc(list->count + 1, sizeof *names, err);
+	const char *texts = (const char *)list->texts.data;
+	unsigned prefixes = count_prefixes(list);
+	struct bpk_buf other = { 0 };
+	uint32_t repeated, id = 0;
+	int rc = 0;
+
+	if (names == NULL)
+		return -1;
+	for (size_t at = 0; at < list->texts.size; at += strlen(texts + at) + 1, id++)
+		names[id] = (struct name){ .text = texts + at, .id = id };
+	repeated = mark_repeated(names, list->count);
+	for (id = 0; rc == 0 && repeated > 0 && id < list->count; id++)
+		rc = names[id].repeated
+			     ? make_name(&other, prefixes, id, err)
+			     : bpk_buf_append(&other,
+					      bpk_view(names[id].text, strlen(names[id].text) + 1),
+					      err);
+	free(names);
+	if (rc != 0 || repeated == 0) {
+		bpk_buf_clear(&other);
+		return rc;
+	}
+	bpk_buf_clear(&list->texts);
+	list->texts = other;
+	found->names_new = true;
+	return bpk_gsd_found_doubt(
+		found, err, "%u %s, and %s made up: lost/ID", repeated,
+		bpk_plural(repeated, "name equals another one", "names equal others"),
+		bpk_plural(repeated, "is", "are"));
 }
 
 /* The last name before damage may be a part of one. */
@@ -335,6 +437,8 @@ int bpk_gsd_relist(struct bpk_gsd_found *found, struct bpk_err *err)
 	found->names_new = found->names_new || list.count < count;
 	if (rc == 0)
 		rc = make_names(&list, count, err);
+	if (rc == 0)
+		rc = replace_repeated(found, &list, err);
 	if (found->version == 0)
 		found->version = list.packed || list.count < 2 ? 0x20000 : 0x10000;
 	found->names = list.texts;

@@ -1,6 +1,6 @@
 /*
- * Salvage of GSD files: the new file, which is the old one with new tables behind it. Called for bpk
- * repair.
+ * Salvage of GSD files: the new file, which is the old one with new tables behind it. Called for
+ * bpk repair.
  */
 #include "layout/gsd_found.h"
 
@@ -41,8 +41,8 @@ static int make_names(const struct bpk_gsd_found *found, struct bpk_buf *out, st
 	return 0;
 }
 
-/* True if a frame is left out; otherwise *moved is the number of those before it that are. lost: the
- * run to go on from, for ascending frames. */
+/* True if a frame is left out; otherwise *moved is the number of those before it that are. lost:
+ * the run to go on from, for ascending frames. */
 static bool is_left_out(const struct bpk_gsd_found *found, uint64_t frame, size_t *lost,
 			uint64_t *moved)
 {

@@ -25,8 +25,8 @@ static bool is_text(const uint8_t *bytes)
 	       bpk_is_zero(bpk_view(bytes + size, BPK_GSD_TEXT - size));
 }
 
-/* True if the header's two numbers at bytes are a table of pieces of size bytes each. Only the first
- * one of an index must be in the file. */
+/* True if the header's two numbers at bytes are a table of pieces of size bytes each. Only the
+ * first one of an index must be in the file. */
 static bool read_block(const struct bpk_gsd_found *found, const uint8_t *bytes, uint64_t size,
 		       bool whole, struct bpk_gsd_block *block)
 {
@@ -208,19 +208,20 @@ static int check_index(struct bpk_gsd_found *found, struct bpk_err *err)
 	return 0;
 }
 
-/* An index without an entry is lost, if there are any elsewhere, and so is one with a wrong number of
- * slots. */
+/* An index without an entry is lost, if there are any elsewhere, and so is one with a wrong number
+ * of slots. */
 static int find_entries(struct bpk_gsd_found *found, struct bpk_err *err)
 {
 	if (bpk_gsd_names_look(found, err) != 0 || check_index(found, err) != 0 ||
 	    bpk_gsd_search(found, err) != 0 || bpk_gsd_judge(found, err) != 0)
 		return -1;
-	if ((found->kept.size > 0 && !found->has_wrong_room) || !found->has_index)
+	if (!found->has_index || (found->rows_end > found->index.offset && !found->has_wrong_room))
 		return 0;
 	found->has_index = false;
 	found->index = (struct bpk_gsd_block){ 0 };
 	found->index_end = found->rows_end = 0;
 	found->strays.size = found->kept.size = found->lost.size = 0;
+	found->copies.size = found->dropped.size = 0;
 	if (bpk_gsd_search(found, err) != 0)
 		return -1;
 	return bpk_gsd_judge(found, err);
@@ -256,6 +257,8 @@ void bpk_gsd_found_close(struct bpk_gsd_found *found)
 	bpk_buf_clear(&found->strays);
 	bpk_buf_clear(&found->kept);
 	bpk_buf_clear(&found->lost);
+	bpk_buf_clear(&found->copies);
+	bpk_buf_clear(&found->dropped);
 	bpk_buf_clear(&found->names);
 	bpk_buf_clear(&found->doubt);
 	bpk_buf_clear(&found->runs);

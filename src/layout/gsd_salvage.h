@@ -1,5 +1,6 @@
 /*
- * The arrays that are left of a damaged GSD file. Part of the room's door. Errors do not name the file.
+ * The arrays that are left of a damaged GSD file. Part of the room's door. Errors do not name the
+ * file.
  *
  * A GSD file has no checksums. Its index entries are recognised by their form: a known type, no
  * flags, a frame, and data that lie in the file. They are searched for in the whole file, since an
@@ -31,6 +32,9 @@ struct bpk_gsd_found_info {
 	uint64_t narrays; /* found */
 	uint64_t nlost;   /* frames of the fate LOST */
 	bool certain;     /* no array is in doubt, nor the header, nor the names */
+	/* Frame 0 has lost arrays, from which readers of the schema hoomd take those that later
+	 * frames lack: these are not to be written without it. */
+	bool needs_first;
 	/* The doubts, and the parts that are lost beside arrays; "" without any. */
 	const char *doubt;
 	const struct bpk_gsd_run *runs; /* all frames, in order */
@@ -51,10 +55,10 @@ void bpk_gsd_found_close(struct bpk_gsd_found *found); /* NULL is harmless */
 const struct bpk_gsd_found_info *bpk_gsd_found_info(const struct bpk_gsd_found *found);
 
 /*
- * Write the arrays that were found as a GSD file into an empty draft: the bytes of source with a new header,
- * and a new index behind them. skip: without the frames of the fate LOST; the numbers of later ones
- * become lower. Otherwise these frames lack their lost arrays, and zeros stand for data behind the
- * end of source. Holes of source stay holes.
+ * Write the arrays that were found as a GSD file into an empty draft: the bytes of source with a
+ * new header, and a new index behind them. skip: without the frames of the fate LOST; the numbers
+ * of later ones become lower. Otherwise these frames lack their lost arrays, and zeros stand for
+ * data behind the end of source. Holes of source stay holes.
  */
 int bpk_gsd_found_write(const struct bpk_gsd_found *found, bool skip, struct bpk_draft *draft,
 			struct bpk_err *err);

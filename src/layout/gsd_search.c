@@ -64,9 +64,9 @@ static bool is_slot(const struct bpk_gsd_found *found, uint64_t place)
 	       (place - index->offset) % BPK_GSD_ENTRY == 0;
 }
 
-/* Add the entry at place, if it is one. *step: bytes to the next place to look at. Of a row of entries the
- * second tells that both are true, and those that overlap them are not. The data of others than the
- * first may be behind the end of the file. */
+/* Add the entry at place, if it is one. *step: bytes to the next place to look at. Of a row of
+ * entries the second tells that both are true, and those that overlap them are not. The data of
+ * others than the first may be behind the end of the file. */
 static int take(struct bpk_gsd_found *found, const uint8_t *bytes, uint64_t place, uint64_t *step,
 		struct bpk_err *err)
 {
@@ -265,6 +265,40 @@ static uint64_t begin_of_row(const struct bpk_gsd_lead *leads, size_t count)
 	return BPK_GSD_HEADER;
 }
 
+/* *is: an index of another GSD file, which begins before it: in an array, or behind this one. */
+static int is_foreign(const struct bpk_gsd_found *found, const struct row *row, bool *is,
+		      struct bpk_err *err)
+{
+	uint64_t place = bpk_gsd_leads(&found->strays)[row->first].place;
+	uint8_t magic[sizeof bpk_gsd_magic];
+
+	*is = false;
+	if (place < 2 * BPK_GSD_HEADER)
+		return 0;
+	if (bpk_source_need_at(found->source, place - BPK_GSD_HEADER, bpk_span(magic, sizeof magic),
+			       err) != 0)
+		return -1;
+	*is = memcmp(magic, bpk_gsd_magic, sizeof magic) == 0;
+	return 0;
+}
+
+static int drop_foreign(struct bpk_gsd_found *found, struct bpk_err *err)
+{
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->strays);
+	bool is;
+
+	for (struct row row = { 0 }; row.first < bpk_gsd_nleads(&found->strays);
+	     row.first += row.count) {
+		measure_row(found, &row);
+		if (is_foreign(found, &row, &is, err) != 0)
+			return -1;
+		for (size_t i = row.first; i < row.first + row.count; i++)
+			leads[i].dropped = is;
+	}
+	bpk_gsd_leads_sweep(&found->strays);
+	return 0;
+}
+
 static void take_row(struct bpk_gsd_found *found)
 {
 	const struct row row = find_row(found);
@@ -288,6 +322,8 @@ int bpk_gsd_search(struct bpk_gsd_found *found, struct bpk_err *err)
 	int rc = piece != NULL ? search(found, piece, err) : -1;
 
 	free(piece);
+	if (rc == 0)
+		rc = drop_foreign(found, err);
 	if (rc == 0 && !found->has_index)
 		take_row(found);
 	bpk_gsd_leads_sort(&found->strays);

@@ -129,8 +129,8 @@ static int advise(struct bpk_err *err)
 			plain.text);
 }
 
-/* Of a file without frames only the tables are left, unless its index was overwritten with zeros, or
- * its writer was killed in the first frame. */
+/* Of a file without frames only the tables are left, unless its index was overwritten with zeros,
+ * or its writer was killed in the first frame. */
 static int check_empty(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t end = bpk_max_u64(gsd->index.offset + gsd->index.size,
@@ -149,13 +149,14 @@ static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t sound = gsd->sound_frames;
 
-	if (sound == BPK_UNKNOWN || gsd->goes_on || gsd->version < 0x20000) {
+	if (sound == BPK_UNKNOWN || bpk_gsd_may_go_on(gsd) || gsd->version < 0x20000) {
 		*err = gsd->damage;
 		return gsd->version > 0 ? advise(err) : -1;
 	}
 	return bpk_fail(err, BPK_CORRUPT,
 			"frame %" PRIu64 " is torn: %s; bpk truncate --frames %" PRIu64
-			" FILE cuts off that frame and all behind it",
+			" FILE cuts off that frame and all behind it, bpk repair FILE shows its "
+			"arrays that are left",
 			sound, gsd->damage.text, sound);
 }
 

@@ -73,12 +73,27 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     cmp t.gsd was
 }
 
+@test "without its first frame nothing is written of a hoomd trajectory, and a number of no name is a lost entry" {
+    need_python
+    make_gsd t.gsd 5
+    put t.gsd $((256 + 30)) '\x49'
+    refuses 2 'frame 0 has lost arrays, and readers of the schema hoomd take from it those that later frames lack; --fill zero' \
+        bpk repair --apply --fill skip -o o.gsd t.gsd
+    [ ! -e o.gsd ]
+    saves 2 'they have what is left of them' bpk repair --apply --fill zero -o o.gsd t.gsd
+    make_gsd t.gsd 5
+    put t.gsd $((256 + 5 * 32 + 29)) '\x80'
+    saves 2 '1 of 5 frames has lost arrays; they are left out$' bpk repair --apply --fill skip -f -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = ' 0 1 3 4 ' ]
+}
+
 @test "a slot of zeros between entries is damage, not the end of the index" {
     need_python
     make_gsd t.gsd 5
     zero t.gsd $((256 + 3 * 32)) 32
     refuses 2 'entry 3 of the index is zeros, and others follow; bpk repair' bpk verify t.gsd
     refuses 2 'is zeros, and others follow' bpk append --step 1 t.gsd
+    refuses 2 'is zeros, and others follow; bpk repair t.gsd shows .* a cut would remove them' bpk truncate --frames -1 t.gsd
     saves 2 'frames has lost arrays' bpk repair --apply --fill skip -o o.gsd t.gsd
     [ "$(steps o.gsd)" = ' 0 2 3 4 ' ]
 }
@@ -118,6 +133,37 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     refuses 2 'index has no entries, but .* bytes are behind the tables; bpk repair t.gsd shows' bpk verify t.gsd
     saves 2 'its index was found at 256.*later frames may be lost' bpk repair --apply -f -o o.gsd t.gsd
     [ "$(steps o.gsd)" = "$(head -c $(($(printf ' %s' $(seq 0 63) | wc -c) + 1)) whole)" ]
+}
+
+@test "bytes that came or went, copied and foreign entries, and equal names are not certain" {
+    need_python
+    make_gsd whole 70
+    at=$(od -An -t u8 -j 8 -N 8 whole | tr -d ' ')
+    # a byte before the index, and so before the data behind it
+    { head -c 7000 whole; tail -c +7002 whole; } >t.gsd
+    saves 2 "its index was found at $((at - 1)) by its entries" bpk repair --apply --fill zero -o o.gsd t.gsd
+    # a slot of the index
+    { head -c $((at + 75 * 32)) whole; tail -c +$((at + 76 * 32 + 1)) whole; } >t.gsd
+    saves 2 'bytes are missing at its end, or before; bytes .* belong to no array that was found' \
+        bpk repair --apply --fill zero -f -o o.gsd t.gsd
+    # an entry over the next one
+    cp whole t.gsd
+    dd if=whole of=t.gsd bs=1 skip=$((at + 20 * 32)) seek=$((at + 23 * 32)) count=32 conv=notrunc status=none
+    zero t.gsd 256 4096 # the older index
+    ends 2 bpk repair --json t.gsd
+    json "$out" 'all(not run["frame"] <= n < run["frame"] + run["nframes"] for run in x["good"] for n in [11])' | grep -qx True
+    # an entry of a file that follows
+    make_gsd b.gsd 3
+    make_gsd a.gsd 3
+    zero a.gsd 256 32
+    cat a.gsd b.gsd >t.gsd
+    ends 2 bpk repair --json t.gsd
+    [ "$(json "$out" 'x["certain"]')" = False ]
+    # an equal name
+    make_gsd t.gsd 3
+    put t.gsd $((4352 + 19)) 'particles/position\0'
+    saves 2 '1 name equals another one, and is made up' bpk repair --apply -f -o o.gsd t.gsd
+    quietly bpk verify o.gsd
 }
 
 @test "a file that is cut short" {
@@ -168,6 +214,7 @@ with gsd.fl.open("o.gsd", "rb+") as f:
     put t.gsd 0 'x'
     refuses 64 'from and --guess are for archives' bpk repair --apply --from t.gsd -o o.gsd t.gsd
     refuses 64 'for archives' bpk repair --apply --guess -o o.gsd t.gsd
+    refuses 64 'out.blp: the suffix is that of format blp, and the result is a GSD file' bpk repair --apply -o out.blp t.gsd
     refuses 64 'is written to standard output' bpk repair --apply -o - t.gsd
     refuses 1 'same file|is the input' bpk repair --apply -f -o t.gsd t.gsd
     [ ! -e o.gsd ]

@@ -153,7 +153,7 @@ f.seek(at + 3 * 32 + 16); f.write(struct.pack("<Q", to + 8))'
 f = open("t.gsd", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
 f.seek(at + 6 * 32); f.write(struct.pack("<QQ", 3, 1))'
     cp t.gsd torn
-    refuses 2 "frame 3 is torn: entry 6 of the index is written in part; bpk truncate --frames 3 t.gsd cuts off that frame and all behind it" \
+    refuses 2 "frame 3 is torn: entry 6 of the index is written in part; bpk truncate --frames 3 t.gsd cuts off that frame and all behind it, bpk repair t.gsd shows its arrays that are left" \
         bpk verify t.gsd
     bpk cat --name x t.gsd 2>"$err" | cmp - <(bpk cat --name x --frames :3 t.gsd 2>/dev/null)
     says '^bpk: t.gsd: entry 6 of the index is written in part$'

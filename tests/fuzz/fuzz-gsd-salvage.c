@@ -1,6 +1,6 @@
 /*
- * Damaged GSD files, of which frames are saved. The result must be sound, whatever the bytes are, and
- * have as many frames and arrays as its map says. Each array must have the bytes of the input.
+ * Damaged GSD files, of which frames are saved. The result must be sound, whatever the bytes are,
+ * and have as many frames and arrays as its map says. Each array must have the bytes of the input.
  *
  * The last byte of an input tells whether damaged frames are left out.
  */
