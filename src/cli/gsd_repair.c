@@ -209,7 +209,7 @@ static int repair(struct job *job, struct bpk_err *err)
 
 	if (check_usage(how, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	if (bpk_gsd_found_open(job->in.place.source, &job->found, err) != 0)
+	if (job->found == NULL && bpk_gsd_found_open(job->in.place.source, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	job->info = bpk_gsd_found_info(job->found);
 	show_map(job);
@@ -226,12 +226,16 @@ static int repair(struct job *job, struct bpk_err *err)
 	return judge(job, err);
 }
 
-/* False if it is whole. *err is the failure to test it. */
-static bool is_damaged(const struct job *job, struct bpk_err *err)
+/* False if it is whole, as far as its tables tell; err is the damage. An index of zeros is that of
+ * a file without frames, unless entries are found elsewhere. */
+static bool is_damaged(struct job *job, struct bpk_err *err)
 {
+	struct bpk_source *source = job->in.place.source;
 	struct bpk_gsd_verdict verdict;
 
-	return bpk_gsd_verify(job->in.place.source, NULL, NULL, &verdict, err) != 0;
+	if (bpk_gsd_verify(source, NULL, NULL, &verdict, err) != 0)
+		return true;
+	return verdict.narrays == 0 && bpk_gsd_found_open(source, &job->found, NULL) == 0;
 }
 
 bool bpk_gsd_repair(const struct bpk_args *args, const char *path,

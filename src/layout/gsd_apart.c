@@ -144,6 +144,8 @@ static void drop_one(const struct bpk_gsd_found *found, const struct edges *edge
 	bool is_inside = b_end <= a->offset + a->size && bpk_gsd_is_lead(b) &&
 			 is_tight(edges, b_end) && order > 0 && order < TWIN;
 
+	if (order == 0 && (a->number == BPK_GSD_ROOM || b->number == BPK_GSD_ROOM))
+		return;
 	if (order == 0 && a->offset == b->offset) {
 		drop_equal(found, a, b);
 		return;

@@ -33,10 +33,11 @@ static size_t list_tables(const struct bpk_gsd_found *found, bool rooms,
 	if (rooms && end > found->rows_end)
 		extents[count++] = (struct bpk_gsd_extent){ found->rows_end, end - found->rows_end,
 							    BPK_GSD_ROOM };
+	/* a pointer that is off by a few bytes takes those of an array */
 	if (found->names_end > names->offset)
 		extents[count++] =
 			(struct bpk_gsd_extent){ names->offset, found->names_end - names->offset,
-						 BPK_GSD_TABLE };
+						 rooms ? BPK_GSD_ROOM : BPK_GSD_TABLE };
 	end = names->offset + names->size;
 	if (rooms && end > found->names_end)
 		extents[count++] = (struct bpk_gsd_extent){ found->names_end,

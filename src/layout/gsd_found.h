@@ -118,8 +118,8 @@ int bpk_gsd_lose(struct bpk_gsd_found *found, struct bpk_err *err);
 
 /* ---- gsd_extents.c ---- */
 
-/* Numbers of extents that are no array's: of the used bytes of a table, and of its free room, which
- * may be a damaged number. */
+/* Numbers of extents that are no array's: of the used bytes of a table, and of others, such as its
+ * free room, which may be a damaged number. */
 #define BPK_GSD_TABLE BPK_UNKNOWN
 #define BPK_GSD_ROOM  (BPK_UNKNOWN - 1)
 

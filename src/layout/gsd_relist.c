@@ -124,17 +124,22 @@ int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err)
 }
 
 /* Where the bytes end that the list in the header may have: its room may be damaged. *is_begin:
- * none that belong to nothing are before it, which could be the beginning of the list. */
-static int find_end(const struct bpk_gsd_found *found, uint64_t *end, bool *is_begin,
-		    struct bpk_err *err)
+ * none that belong to nothing are before it, which could be the beginning of the list. A list that
+ * is not behind other bytes is doubted. */
+static int find_end(struct bpk_gsd_found *found, uint64_t *end, bool *is_begin, struct bpk_err *err)
 {
 	const struct bpk_gsd_block *block = &found->names_block;
+	bool is_behind = block->offset == found->index.offset + found->index.size ||
+			 block->offset == BPK_GSD_FRESH_NAMES;
 	struct bpk_gsd_gaps gaps;
 	uint64_t at, gap_end;
 	int rc = bpk_gsd_gaps_begin(found, &gaps, err);
 
 	*end = block->offset + block->size;
 	*is_begin = true;
+	for (size_t i = 0; i < gaps.count; i++)
+		is_behind =
+			is_behind || gaps.extents[i].offset + gaps.extents[i].size == block->offset;
 	for (size_t i = 0; i < gaps.count; i++)
 		if (gaps.extents[i].offset > block->offset)
 			*end = bpk_min_u64(*end, gaps.extents[i].offset);
@@ -143,7 +148,9 @@ static int find_end(const struct bpk_gsd_found *found, uint64_t *end, bool *is_b
 		*is_begin = rc != 0 || gap_end != block->offset;
 	}
 	bpk_gsd_gaps_end(&gaps);
-	return rc < 0 ? -1 : 0;
+	if (rc < 0 || is_behind)
+		return rc < 0 ? -1 : 0;
+	return bpk_gsd_found_doubt(found, err, "names may not begin at %" PRIu64, block->offset);
 }
 
 /* GSD's library refuses a list whose room does not end with a byte 0: it is written anew. */
@@ -224,7 +231,7 @@ static int try_places(const struct bpk_gsd_found *found, struct search *search, 
 {
 	const struct bpk_gsd_block *named = &found->names_block;
 	uint64_t room = (uint64_t)BPK_GSD_FRESH_ROOM * BPK_GSD_ENTRY;
-	uint64_t fresh = BPK_GSD_HEADER + room;
+	uint64_t fresh = BPK_GSD_FRESH_NAMES;
 	bool is_rest =
 		found->has_names && begin > named->offset && begin - named->offset < named->size;
 

@@ -129,22 +129,6 @@ static int advise(struct bpk_err *err)
 			plain.text);
 }
 
-/* Of a file without frames only the tables are left, unless its index was overwritten with zeros,
- * or its writer was killed in the first frame. */
-static int check_empty(const struct bpk_gsd *gsd, struct bpk_err *err)
-{
-	uint64_t end = bpk_max_u64(gsd->index.offset + gsd->index.size,
-				   gsd->names_block.offset + gsd->names_block.size);
-
-	end = bpk_max_u64(end, gsd->idle.offset + gsd->idle.size);
-	if (gsd->nentries > 0 || gsd->version == 0 || end >= gsd->file_size)
-		return 0;
-	bpk_fail(err, BPK_CORRUPT,
-		 "index has no entries, but %" PRIu64 " bytes are behind the tables",
-		 gsd->file_size - end);
-	return advise(err);
-}
-
 static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t sound = gsd->sound_frames;
@@ -169,7 +153,7 @@ static int verify(const struct look *look, struct bpk_err *err)
 		return fail_damaged(gsd, err);
 	if (check_overlaps(gsd, &total, err) != 0)
 		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
-	if (check_empty(gsd, err) != 0 || look_behind(look, err) != 0)
+	if (look_behind(look, err) != 0)
 		return -1;
 	tell_unused(look, total);
 	if (gsd->names.ncut > 0)

@@ -14,8 +14,8 @@ enum {
 	BPK_GSD_SEGMENT = 64,        /* the unit of lists of names, in bytes */
 	BPK_GSD_FRESH_ROOM = 128,    /* entries of the first index */
 	BPK_GSD_FRESH_SEGMENTS = 16, /* of the first list of names */
-	BPK_GSD_FRESH_END = BPK_GSD_HEADER + BPK_GSD_FRESH_ROOM * BPK_GSD_ENTRY +
-			    BPK_GSD_FRESH_SEGMENTS * BPK_GSD_SEGMENT,
+	BPK_GSD_FRESH_NAMES = BPK_GSD_HEADER + BPK_GSD_FRESH_ROOM * BPK_GSD_ENTRY, /* offset */
+	BPK_GSD_FRESH_END = BPK_GSD_FRESH_NAMES + BPK_GSD_FRESH_SEGMENTS * BPK_GSD_SEGMENT,
 };
 
 /* A block for an index. room 0: no block. */

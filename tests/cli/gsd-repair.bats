@@ -130,7 +130,8 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     [ ! -s "$err" ]
     cmp whole <(steps o.gsd)
     zero t.gsd "$at" $((140 * 32))
-    refuses 2 'index has no entries, but .* bytes are behind the tables; bpk repair t.gsd shows' bpk verify t.gsd
+    quietly bpk verify t.gsd # an index of zeros is that of a file without frames
+    bpk verify -v t.gsd | grep -q 'bytes hold nothing'
     saves 2 'its index was found at 256.*later frames may be lost' bpk repair --apply -f -o o.gsd t.gsd
     [ "$(steps o.gsd)" = "$(head -c $(($(printf ' %s' $(seq 0 63) | wc -c) + 1)) whole)" ]
 }
