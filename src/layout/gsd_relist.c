@@ -123,6 +123,17 @@ int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err)
 	return rc;
 }
 
+/* An extent ends where the list begins, or has its first bytes: then the list is written anew. */
+static void note_neighbour(struct bpk_gsd_found *found, const struct bpk_gsd_extent *extent,
+			   bool *is_behind)
+{
+	uint64_t begin = found->names_block.offset, end = extent->offset + extent->size;
+
+	*is_behind = *is_behind || end == begin;
+	if (extent->offset < begin && end > begin)
+		found->names_new = true;
+}
+
 /* Where the bytes end that the list in the header may have: its room may be damaged. *is_begin:
  * none that belong to nothing are before it, which could be the beginning of the list. A list that
  * is not behind other bytes is doubted. */
@@ -138,8 +149,7 @@ static int find_end(struct bpk_gsd_found *found, uint64_t *end, bool *is_begin, 
 	*end = block->offset + block->size;
 	*is_begin = true;
 	for (size_t i = 0; i < gaps.count; i++)
-		is_behind =
-			is_behind || gaps.extents[i].offset + gaps.extents[i].size == block->offset;
+		note_neighbour(found, &gaps.extents[i], &is_behind);
 	for (size_t i = 0; i < gaps.count; i++)
 		if (gaps.extents[i].offset > block->offset)
 			*end = bpk_min_u64(*end, gaps.extents[i].offset);
@@ -165,7 +175,7 @@ static int read_named(struct bpk_gsd_found *found, struct list *list, bool *is_b
 	    bpk_source_need_at(found->source, block->offset + block->size - 1, bpk_span(&last, 1),
 			       err) != 0)
 		return -1;
-	found->names_new = last != 0 || end < block->offset + block->size;
+	found->names_new = found->names_new || last != 0 || end < block->offset + block->size;
 	return read_list(found, found->names_block.offset, end, list, err);
 }
 
