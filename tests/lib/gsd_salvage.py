@@ -295,7 +295,7 @@ def check(number, how, data, index, used, hit, gone, whole, names, at_names):
         assert got == whole, f"{how}: status 0"
     named = set(k[1] for k in clean)
     excused = False
-    lacks_names = how == "cut" or (how == "head and slot" and at_names != 4352) or any(a < at_names + 1024 and at_names < b for a, b in gone)
+    lacks_names = how in ("cut", "head bit") or (how == "head and slot" and at_names != 4352) or any(a < at_names + 1024 and at_names < b for a, b in gone)
     for frame, name in saved_entries(data, index, used, hit, gone):
         if how in ("copied", "swapped", "name bit"):
             break  # of entries out of order too many may be dropped, and names may be joined
