@@ -165,6 +165,11 @@ int bpk_merge_view_open(struct bpk_merge *m, int whose, struct bpk_merge_file *o
 			struct bpk_merge_view *view, struct bpk_err *err);
 void bpk_merge_view_close(struct bpk_merge_view *view);
 
+/* Open the union as it is now; *reader is NULL if it does not open. For bpk_merge_union_close. */
+int bpk_merge_union_open(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
+			 struct bpk_err *err);
+void bpk_merge_union_close(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader);
+
 /* ---- Intact copies: merge_intact.c ---- */
 
 /* *passed: the archive at place opens, passes the test (NULL: none) of its reader, and every byte
@@ -230,10 +235,6 @@ const struct bpk_merge_print *bpk_merge_find_twin(const struct bpk_merge_prints 
 
 /* True if the list has a chunk of the same hash, file and offset. */
 bool bpk_merge_has_print(const struct bpk_merge_prints *list, const struct bpk_merge_print *print);
-
-/* True if a copy has the chunk of a run at its place in the file. */
-bool bpk_merge_has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
-		       const struct bpk_merge_run *run);
 
 /* Sort hashes or offsets, and whether one of them, once sorted, is this one. */
 void bpk_merge_sort_u64(uint64_t *all, size_t count);
@@ -332,6 +333,41 @@ int bpk_merge_lose_copied(struct bpk_merge *m, struct bpk_err *err);
 bool bpk_merge_is_elsewhere(const struct bpk_merge *m, const struct bpk_salvage *found,
 			    const struct bpk_merge_file *file, uint64_t number, void *reader);
 
+/* ---- Chunks at their places: merge_lay.c ---- */
+
+/* The run that begins at this offset of the place; NULL: none. */
+const struct bpk_merge_run *bpk_merge_run_at(const struct bpk_merge_file *file, uint64_t at);
+
+/* True if a copy has the chunk of a run at its place in the file. */
+bool bpk_merge_has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
+		       const struct bpk_merge_run *run);
+
+/* Take a run, unless an earlier copy has one there. */
+int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, struct bpk_err *err);
+
+/* ---- Files in which bytes came or went: merge_shifted.c ---- */
+
+/* The places of chunks in the files of a directory, as the union says, ascending. */
+struct bpk_merge_places {
+	struct bpk_merge_known *all; /* from the heap */
+	size_t count;
+};
+int bpk_merge_list_places(struct bpk_merge *m, void *reader, struct bpk_merge_places *places,
+			  struct bpk_err *err);
+
+/* True if a chunk overlaps places that the union knows, so that bytes came or went before it. */
+bool bpk_merge_is_between(const struct bpk_merge *m, const struct bpk_merge_places *places,
+			  const struct bpk_merge_file *file, const struct bpk_merge_run *run);
+
+/* Take the chunks of a copy from the files of a directory in which bytes came or went: to the
+ * places of their numbers. reader: of the union. */
+int bpk_merge_take_shifted(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err);
+
+/* Of copies with certain numbers, note those whose chunks are not where the archive says. Their
+ * bytes are not used at other places. */
+int bpk_merge_note_moved(struct bpk_merge *m, struct bpk_err *err);
+
 /* ---- Parts: merge_parts.c, merge_choose.c ---- */
 
 /* Choose the size and the base of a file, and list its parts. */
@@ -388,10 +424,6 @@ int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
 /* Two copies have different intact chunks of one number. Returns -1. */
 int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, size_t b,
 			  struct bpk_err *err);
-
-/* Take a run, unless an earlier copy has one there. */
-int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
-		       const struct bpk_merge_run *run, struct bpk_err *err);
 
 /* Take the chunks that no copy has, and whose digests some choice of the parts in them has. */
 int bpk_merge_mix(struct bpk_merge *m, struct bpk_err *err);

@@ -15,15 +15,6 @@ enum { MOST_WORK = 1 << 26 }; /* comparisons of a copy's chunks with lost ones a
 
 /* ---- The table ---- */
 
-static const struct bpk_merge_run *run_at(const struct bpk_merge_file *file, uint64_t at)
-{
-	size_t i = file->nruns == 0
-			   ? 0
-			   : bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, at);
-
-	return i > 0 && file->runs[i - 1].at == at ? &file->runs[i - 1] : NULL;
-}
-
 /* Place the lost chunks that follow known ones, as far as those tell. */
 static void follow(struct bpk_merge_table *table)
 {
@@ -32,7 +23,7 @@ static void follow(struct bpk_merge_table *table)
 
 		if (table->at[n] != BPK_UNKNOWN || table->at[n - 1] == BPK_UNKNOWN)
 			continue;
-		run = run_at(table->file, table->at[n - 1]);
+		run = bpk_merge_run_at(table->file, table->at[n - 1]);
 		if (table->exact && run != NULL)
 			table->at[n] = run->at + run->size;
 	}
@@ -46,7 +37,7 @@ static bool is_exact(const struct bpk_merge_table *table)
 
 		if (table->at[n] == BPK_UNKNOWN || table->at[n + 1] == BPK_UNKNOWN)
 			continue;
-		run = run_at(table->file, table->at[n]);
+		run = bpk_merge_run_at(table->file, table->at[n]);
 		if (run != NULL && run->at + run->size != table->at[n + 1])
 			return false;
 	}
@@ -125,7 +116,8 @@ bool bpk_merge_is_lost(const struct bpk_merge_table *table, uint64_t number)
 {
 	uint64_t at = table->at[number];
 
-	return at == BPK_UNKNOWN || (at != BPK_MERGE_NOWHERE && run_at(table->file, at) == NULL);
+	return at == BPK_UNKNOWN ||
+	       (at != BPK_MERGE_NOWHERE && bpk_merge_run_at(table->file, at) == NULL);
 }
 
 bool bpk_merge_fits(const struct bpk_merge_table *table, uint64_t number, uint64_t size)
@@ -262,7 +254,7 @@ static bool is_there(const struct bpk_merge_table *table, uint64_t number, uint6
 		     uint64_t size)
 {
 	const struct bpk_merge_run *before =
-		number > 0 ? run_at(table->file, table->at[number - 1]) : NULL;
+		number > 0 ? bpk_merge_run_at(table->file, table->at[number - 1]) : NULL;
 
 	if (table->at[number] != BPK_UNKNOWN)
 		return table->at[number] == at;

@@ -3,163 +3,10 @@
 
 #include <stdlib.h>
 
-enum { MOST_MISSES = 64 }; /* chunks in a row that the index does not lead to */
-
-/* ---- Places ---- */
-
 /* True if chunks of the copy keep their offsets in the union. */
 static bool is_still(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy)
 {
 	return !file->moved[copy] && (m->names != NULL || file->sizes[copy] == file->size);
-}
-
-/* The first run that begins behind at. */
-static size_t find_behind(const struct bpk_merge_file *file, uint64_t at)
-{
-	return file->nruns == 0
-		       ? 0
-		       : bpk_find_behind(&file->runs->at, sizeof *file->runs, file->nruns, at);
-}
-
-bool bpk_merge_has_run(const struct bpk_merge *m, const struct bpk_merge_file *file, size_t copy,
-		       const struct bpk_merge_run *run)
-{
-	const struct bpk_merge_print key = {
-		.hash = run->hash,
-		.offset = run->at,
-		.file = (size_t)(file - m->files),
-	};
-
-	return bpk_merge_has_print(&m->prints[copy], &key);
-}
-
-/* The copies that have the chunk at its place. */
-static size_t count_votes(const struct bpk_merge *m, const struct bpk_merge_file *file,
-			  const struct bpk_merge_run *run)
-{
-	size_t votes = 0;
-
-	for (size_t c = 0; c < m->ncopies; c++)
-		votes += bpk_merge_has_run(m, file, c, run);
-	return votes;
-}
-
-/* Keep a chunk that gives way to a run at its place. */
-static int note_rival(struct bpk_merge *m, const struct bpk_merge_file *file,
-		      const struct bpk_merge_run *run, struct bpk_err *err)
-{
-	struct bpk_merge_rival *rivals =
-		bpk_alloc_grow(m->rivals, m->nrivals, &m->rivals_room, sizeof *rivals, err);
-
-	if (rivals == NULL)
-		return -1;
-	m->rivals = rivals;
-	rivals[m->nrivals++] = (struct bpk_merge_rival){
-		.file = (size_t)(file - m->files),
-		.run = *run,
-	};
-	return 0;
-}
-
-/* Two copies have a chunk at one place. Of chunks that differ and have no digests that of most
- * copies is taken; a copy that is not sure, or that digests do not prove, gives way. */
-static int settle(struct bpk_merge *m, struct bpk_merge_file *file, struct bpk_merge_run *old,
-		  const struct bpk_merge_run *run, struct bpk_err *err)
-{
-	bool same;
-
-	if (bpk_merge_compare_runs(m, file, old, file, run, &same, err) != 0)
-		return -1;
-	if (same)
-		return 0;
-	if (!m->proven) {
-		bool better = count_votes(m, file, run) > count_votes(m, file, old);
-		const struct bpk_merge_run rival = better ? *old : *run;
-
-		if (better)
-			*old = *run;
-		old->disputed = true;
-		return note_rival(m, file, &rival, err);
-	}
-	if (m->found[old->copy].proven != m->found[run->copy].proven) {
-		if (m->found[run->copy].proven)
-			*old = *run;
-		return 0;
-	}
-	if (file->trust[old->copy] != file->trust[run->copy])
-		return 0;
-	if (bpk_merge_has_same_list(m, old->copy, run->copy))
-		return 0; /* it tells in the end */
-	return bpk_merge_fail_differ(m, run->number, old->copy, run->copy, err);
-}
-
-/* True if the copy's file has no more than the chunk. */
-static bool fills_file(const struct bpk_merge_file *file, const struct bpk_merge_run *run)
-{
-	return run->offset == 0 && run->size == file->sizes[run->copy];
-}
-
-int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
-		       const struct bpk_merge_run *run, struct bpk_err *err)
-{
-	size_t i = find_behind(file, run->at);
-	struct bpk_merge_run *runs;
-
-	if (i > 0 && file->runs[i - 1].at == run->at && file->runs[i - 1].size == run->size)
-		return settle(m, file, &file->runs[i - 1], run, err);
-	if (i > 0 && file->runs[i - 1].at == run->at) {
-		file->runs[i - 1].disputed = true;
-		if (!m->proven && fills_file(file, &file->runs[i - 1]) && fills_file(file, run))
-			return note_rival(m, file, run, err);
-	}
-	if (run->at > file->size || run->size > file->size - run->at ||
-	    (i > 0 && file->runs[i - 1].at + file->runs[i - 1].size > run->at) ||
-	    (i < file->nruns && file->runs[i].at - run->at < run->size))
-		return 0;
-	runs = bpk_alloc_grow(file->runs, file->nruns, &file->runs_room, sizeof *runs, err);
-	if (runs == NULL)
-		return -1;
-	file->runs = runs;
-	memmove(runs + i + 1, runs + i, (file->nruns - i) * sizeof *runs);
-	runs[i] = *run;
-	file->nruns++;
-	return 0;
-}
-
-/* ---- The union ---- */
-
-/* *at: where the union says that a chunk of this file lies. False: it does not. */
-static bool find_place(const struct bpk_merge *m, const struct bpk_merge_file *file,
-		       const struct bpk_saved *saved, void *reader, uint64_t *at)
-{
-	struct bpk_where where = { 0 };
-
-	if (m->format->reader->locate(reader, saved->number, &where, NULL) != 0 ||
-	    (m->names != NULL && strcmp(where.file, file->name) != 0))
-		return false;
-	*at = where.packed_offset;
-	return true;
-}
-
-/* Open the union as it is now; *reader is NULL if it does not open. For close_union. */
-static int open_union(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
-		      struct bpk_err *err)
-{
-	const struct bpk_read_options options = { .as_stored = true, .saves = true };
-
-	*reader = NULL;
-	if (bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err) != 0)
-		return -1;
-	if (m->format->reader->open(&view->place, &options, reader, NULL) != 0)
-		*reader = NULL;
-	return 0;
-}
-
-static void close_union(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader)
-{
-	if (reader != NULL)
-		m->format->reader->close(reader);
-	bpk_merge_view_close(view);
 }
 
 /* ---- Copies in their places ---- */
@@ -186,73 +33,10 @@ static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct
 	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
 }
 
-/* The places of chunks in the files of a directory, as the union says, ascending. */
-struct places {
-	struct bpk_merge_known *all; /* from the heap */
-	size_t count;
-};
-
-static int list_places(struct bpk_merge *m, void *reader, struct places *places,
-		       struct bpk_err *err)
-{
-	const struct bpk_reader_ops *ops = m->format->reader;
-	struct bpk_where where = { 0 };
-	unsigned misses = 0;
-	size_t room = 0;
-
-	for (uint64_t n = 0; n < ops->info(reader)->chunks.count && misses < MOST_MISSES; n++) {
-		const struct bpk_merge_file *file;
-		struct bpk_merge_known *all;
-
-		if (ops->locate(reader, n, &where, NULL) != 0) {
-			misses++;
-			continue;
-		}
-		misses = 0;
-		file = bpk_merge_find_file(m, where.file);
-		if (file == NULL || where.header.special != BPK_SPECIAL_NONE)
-			continue;
-		all = bpk_alloc_grow(places->all, places->count, &room, sizeof *all, err);
-		if (all == NULL)
-			return -1;
-		places->all = all;
-		all[places->count++] = (struct bpk_merge_known){
-			.file = (size_t)(file - m->files),
-			.offset = where.packed_offset,
-			.packed_size = where.header.packed_size,
-		};
-	}
-	if (places->count > 0)
-		qsort(places->all, places->count, sizeof *places->all, bpk_merge_compare_known);
-	return 0;
-}
-
-/* True if a chunk overlaps places that the union knows, so that bytes came or went before it. */
-static bool is_between(const struct bpk_merge *m, const struct places *places,
-		       const struct bpk_merge_file *file, const struct bpk_merge_run *run)
-{
-	const struct bpk_merge_known key = { .file = (size_t)(file - m->files), .offset = run->at };
-	size_t low = 0, high = places->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (bpk_merge_compare_known(&places->all[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < places->count && places->all[low].file == key.file &&
-	    places->all[low].offset - run->at < run->size)
-		return places->all[low].offset != run->at;
-	return low > 0 && places->all[low - 1].file == key.file &&
-	       run->at - places->all[low - 1].offset < places->all[low - 1].packed_size;
-}
-
 /* Take the chunks of a copy where they are, as they are found once it has the chosen parts. reader:
  * of the union; NULL: that does not open. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
-		      void *reader, const struct places *places, struct bpk_err *err)
+		      void *reader, const struct bpk_merge_places *places, struct bpk_err *err)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct bpk_saved *saved = &found->all[i];
@@ -261,7 +45,7 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 
 		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
 		    !is_still(m, file, copy) || !ends_in(file, copy, &run) ||
-		    is_between(m, places, file, &run) ||
+		    bpk_merge_is_between(m, places, file, &run) ||
 		    bpk_merge_is_elsewhere(m, found, file, run.number, reader))
 			continue;
 		if (!found->counted)
@@ -285,8 +69,8 @@ static int search_copy(struct bpk_merge *m, size_t copy, struct bpk_salvage *fou
 	return rc == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
 }
 
-static int take_copy(struct bpk_merge *m, size_t copy, void *reader, const struct places *places,
-		     struct bpk_err *err)
+static int take_copy(struct bpk_merge *m, size_t copy, void *reader,
+		     const struct bpk_merge_places *places, struct bpk_err *err)
 {
 	struct bpk_salvage found = { 0 };
 	struct bpk_merge_file *file = &m->files[0];
@@ -301,27 +85,6 @@ static int take_copy(struct bpk_merge *m, size_t copy, void *reader, const struc
 	return rc;
 }
 
-/* Take the chunks of a copy from the files of a directory in which bytes came or went: to the
- * places of their numbers. reader: of the union. */
-static int take_shifted(struct bpk_merge *m, size_t copy, void *reader, struct bpk_err *err)
-{
-	const struct bpk_salvage *found = &m->found[copy];
-
-	for (size_t i = 0; i < found->count; i++) {
-		const struct bpk_saved *saved = &found->all[i];
-		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
-		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
-
-		if (!saved->intact || file == NULL || !file->moved[copy] ||
-		    !find_place(m, file, saved, reader, &run.at))
-			continue;
-		if (bpk_merge_hash_run(m, file, &run, err) != 0 ||
-		    bpk_merge_take_run(m, file, &run, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* The trust of a copy; that in each file of a directory is looked at where its chunks are taken. */
 static enum bpk_merge_trust trust_of(const struct bpk_merge *m, size_t copy)
 {
@@ -333,22 +96,22 @@ static enum bpk_merge_trust trust_of(const struct bpk_merge *m, size_t copy)
 /* Take the copies of this trust whose chunks have not moved. */
 static int take_level(struct bpk_merge *m, enum bpk_merge_trust trust, struct bpk_err *err)
 {
-	struct places places = { 0 };
+	struct bpk_merge_places places = { 0 };
 	struct bpk_merge_view view;
 	void *reader;
-	int rc = open_union(m, &view, &reader, err);
+	int rc = bpk_merge_union_open(m, &view, &reader, err);
 
 	if (rc == 0 && reader != NULL && m->names != NULL)
-		rc = list_places(m, reader, &places, err);
+		rc = bpk_merge_list_places(m, reader, &places, err);
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
 		if (!m->dropped[c] && trust_of(m, c) == trust &&
 		    (m->names != NULL || is_still(m, &m->files[0], c)))
 			rc = take_copy(m, c, reader, &places, err);
 	for (size_t c = 0; rc == 0 && m->names != NULL && reader != NULL && c < m->ncopies; c++)
 		if (!m->dropped[c] && trust_of(m, c) == trust)
-			rc = take_shifted(m, c, reader, err);
+			rc = bpk_merge_take_shifted(m, c, reader, err);
 	free(places.all);
-	close_union(m, &view, reader);
+	bpk_merge_union_close(m, &view, reader);
 	return rc;
 }
 
@@ -495,73 +258,18 @@ static int take_others(struct bpk_merge *m, bool sure, struct bpk_err *err)
 	void *reader;
 	int rc = 0;
 
-	if (open_union(m, &view, &reader, err) != 0)
+	if (bpk_merge_union_open(m, &view, &reader, err) != 0)
 		return -1;
 	if (reader != NULL)
 		rc = bpk_merge_table_begin(m, reader, &table, err);
 	if (rc == 0 && reader != NULL)
 		rc = take_moved(m, &table, sure, err);
 	bpk_merge_table_clear(&table);
-	close_union(m, &view, reader);
+	bpk_merge_union_close(m, &view, reader);
 	return rc;
 }
 
 /* ---- All ---- */
-
-/* Note the files of a copy with a chunk that is not where the archive says, so bytes came or went
- * before it. */
-static void note_shifts(struct bpk_merge *m, size_t copy, void *reader)
-{
-	const struct bpk_salvage *found = &m->found[copy];
-	uint64_t at;
-
-	for (size_t i = 0; i < found->count; i++) {
-		const struct bpk_saved *saved = &found->all[i];
-		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
-
-		if (saved->intact && file != NULL && find_place(m, file, saved, reader, &at) &&
-		    at != saved->offset)
-			file->moved[copy] = true;
-	}
-}
-
-/* True if the numbers of the copy's chunks are certain. Doubts about metadata of a directory do not
- * matter. */
-static bool has_numbers(const struct bpk_merge *m, size_t copy)
-{
-	const struct bpk_salvage *found = &m->found[copy];
-
-	return !m->dropped[copy] &&
-	       (m->names == NULL ? m->files[0].trust[copy] == BPK_MERGE_SURE
-				 : found->counted && !found->estimated && !found->disordered);
-}
-
-/* Take another copy for the base of a file if the chunks of that have moved. */
-static void change_base(const struct bpk_merge *m, struct bpk_merge_file *file)
-{
-	for (size_t c = 0; file->moved[file->base] && c < m->ncopies; c++)
-		if (file->sizes[c] == file->size && !file->moved[c] &&
-		    file->trust[c] != BPK_MERGE_LOOSE)
-			file->base = c;
-}
-
-/* Of copies with certain numbers, note those whose chunks are not where the archive says. Their
- * bytes are not used at other places. */
-static int note_moved(struct bpk_merge *m, struct bpk_err *err)
-{
-	struct bpk_merge_view view;
-	void *reader;
-
-	if (open_union(m, &view, &reader, err) != 0)
-		return -1;
-	for (size_t c = 0; reader != NULL && c < m->ncopies; c++)
-		if (has_numbers(m, c))
-			note_shifts(m, c, reader);
-	close_union(m, &view, reader);
-	for (size_t f = 0; f < m->nfiles; f++)
-		change_base(m, &m->files[f]);
-	return 0;
-}
 
 /* True if the chunk of this number is the same. */
 static bool has_number(const struct bpk_merge_prints *list, const struct bpk_merge_run *run)
@@ -592,18 +300,17 @@ static int count_hidden(struct bpk_merge *m, struct bpk_err *err)
 	struct bpk_merge_view view;
 	void *reader;
 
-	if (open_union(m, &view, &reader, err) != 0)
+	if (bpk_merge_union_open(m, &view, &reader, err) != 0)
 		return -1;
 	for (uint64_t n = 0;
 	     reader != NULL && m->format->reader->locate(reader, n, &where, NULL) == 0; n++) {
 		const struct bpk_merge_file *file =
 			m->names == NULL ? &m->files[0] : bpk_merge_find_file(m, where.file);
-		size_t i = file != NULL ? find_behind(file, where.packed_offset) : 0;
 
 		if (file != NULL && where.header.special == BPK_SPECIAL_NONE)
-			m->nbare += i == 0 || file->runs[i - 1].at != where.packed_offset;
+			m->nbare += bpk_merge_run_at(file, where.packed_offset) == NULL;
 	}
-	close_union(m, &view, reader);
+	bpk_merge_union_close(m, &view, reader);
 	return 0;
 }
 
@@ -640,7 +347,7 @@ int bpk_merge_take_chunks(struct bpk_merge *m, struct bpk_err *err)
 
 	if (m->nfiles == 0)
 		return 0;
-	if (m->is_open && note_moved(m, err) != 0)
+	if (m->is_open && bpk_merge_note_moved(m, err) != 0)
 		return -1;
 	for (int level = BPK_MERGE_SURE; level >= BPK_MERGE_LOOSE; level--) {
 		if (take_level(m, (enum bpk_merge_trust)level, err) != 0)

@@ -397,3 +397,23 @@ void bpk_merge_view_close(struct bpk_merge_view *view)
 {
 	bpk_place_close(&view->place);
 }
+
+int bpk_merge_union_open(struct bpk_merge *m, struct bpk_merge_view *view, void **reader,
+			 struct bpk_err *err)
+{
+	const struct bpk_read_options options = { .as_stored = true, .saves = true };
+
+	*reader = NULL;
+	if (bpk_merge_view_open(m, BPK_MERGE_UNION, NULL, view, err) != 0)
+		return -1;
+	if (m->format->reader->open(&view->place, &options, reader, NULL) != 0)
+		*reader = NULL;
+	return 0;
+}
+
+void bpk_merge_union_close(const struct bpk_merge *m, struct bpk_merge_view *view, void *reader)
+{
+	if (reader != NULL)
+		m->format->reader->close(reader);
+	bpk_merge_view_close(view);
+}
