@@ -84,8 +84,8 @@ static void look_up(const struct bpk_merge *m, struct indexed *index, uint64_t n
 			spot->saved->offset == spot->where.packed_offset);
 }
 
-/* True if the copy has the next chunk of a single file where the run ends. */
-static bool is_followed(const struct bpk_merge *m, size_t copy, const struct bpk_merge_run *run)
+/* True if the copy has a chunk of a single file at this offset. */
+static bool is_followed(const struct bpk_merge *m, size_t copy, uint64_t at)
 {
 	const struct bpk_salvage *found = &m->found[copy];
 	const struct bpk_saved *next;
@@ -93,8 +93,23 @@ static bool is_followed(const struct bpk_merge *m, size_t copy, const struct bpk
 	if (m->names != NULL || found->count == 0)
 		return false;
 	next = &found->all[bpk_find_last(&found->all->offset, sizeof *found->all, found->count,
-					 run->offset + run->size)];
-	return next->intact && next->offset == run->offset + run->size;
+					 at)];
+	return next->intact && next->offset == at;
+}
+
+/* Where copy b has lost the chunk that is intact in copy a; if that has moved there, where both
+ * indexes say. BPK_UNKNOWN: they do not. */
+static uint64_t place_of_lost(const struct bpk_salvage *a, const struct spot *x,
+			      const struct bpk_salvage *b)
+{
+	uint64_t entry;
+
+	if (x->intact)
+		return x->saved->offset;
+	if (a->entry_of == NULL || b->entry_of == NULL)
+		return BPK_UNKNOWN;
+	entry = a->entry_of(a->parts, x->saved->number);
+	return entry == b->entry_of(b->parts, x->saved->number) ? entry : BPK_UNKNOWN;
 }
 
 /* *other: the chunk, intact in copy a alone, is not the one that copy b, whose index may be sound,
@@ -105,19 +120,30 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 	const struct bpk_salvage *found = &m->found[a];
 	struct bpk_merge_file *file = bpk_merge_file_of(m, found, x->saved);
 	const struct bpk_merge_run run = bpk_merge_run_of(found, x->saved, a);
-	const struct bpk_merge_rest rest = { b, run.offset, run.offset, is_followed(m, b, &run) };
+	uint64_t at = place_of_lost(found, x, &m->found[b]);
+	const struct bpk_merge_rest rest = { b, at, at, is_followed(m, b, at + run.size) };
 	size_t digest = found->checksum->size;
-	bool moved = y->is_there && (x->where.packed_offset != y->where.packed_offset ||
-				     x->where.header.packed_size != y->where.header.packed_size);
+	bool moved = x->intact && y->is_there &&
+		     (x->where.packed_offset != y->where.packed_offset ||
+		      x->where.header.packed_size != y->where.header.packed_size);
 
 	*other = moved && sound;
-	if (moved || digest == 0)
+	if (moved || digest == 0 || at == BPK_UNKNOWN)
 		return 0;
 	if (found->seal_size > 0)
 		return file == NULL ? 0 : bpk_merge_compare_lost(m, file, &run, &rest, other, err);
 	/* the digest of an index was tested */
-	*other = sound && y->is_there && memcmp(x->where.digest, y->where.digest, digest) != 0;
+	*other = x->intact && sound && y->is_there &&
+		 memcmp(x->where.digest, y->where.digest, digest) != 0;
 	return 0;
+}
+
+/* True if a chunk is intact in a copy, at its place or elsewhere, and lost in the other one. */
+static bool is_lost(const struct spot *x, const struct spot *y)
+{
+	return x->intact ? !y->intact
+			 : x->saved != NULL && x->saved->intact &&
+				   (y->saved == NULL || !y->saved->intact);
 }
 
 static int note_chunk(struct bpk_merge *m, size_t a, size_t b, uint64_t number, struct bpk_err *err)
@@ -163,9 +189,9 @@ static int compare_chunks(struct bpk_merge *m, size_t a, struct indexed *left, s
 		lost = lost || !x.intact || !y.intact;
 		if (x.intact && y.intact && x.where.packed_offset != y.where.packed_offset)
 			moved = bpk_min_u64(moved, n);
-		else if (x.intact && !y.intact)
+		else if (is_lost(&x, &y))
 			rc = compare_lost(m, a, &x, b, &y, right->sound, &other, err);
-		else if (y.intact && !x.intact)
+		else if (is_lost(&y, &x))
 			rc = compare_lost(m, b, &y, a, &x, left->sound, &other, err);
 		if (rc != 0)
 			return -1;

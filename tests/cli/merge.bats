@@ -1568,7 +1568,16 @@ copy_over() {
         ends 2 bpk repair --merge -f -o new.blp $order
         says 'two states of the archive, as chunk 3 shows'
     done
+    # bytes went before the copied one, so that indexes alone tell where the other copy has lost it
+    hurt 1.blp $(($(offset_of 0.blp 2) + 900)) 1
+    without 1.blp $(($(offset_of 0.blp 0) + 900)) $(($(offset_of 0.blp 0) + 907)) >3.blp
+    for order in "3.blp 2.blp" "2.blp 3.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'two states of the archive, as chunk 3 shows'
+    done
     # a byte of the damaged one is missing, and the metadata are lost
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
     without 0.blp $(($(offset_of 0.blp 3) + 900)) $(($(offset_of 0.blp 3) + 901)) >2.blp
     hurt 2.blp 53 1
     cp 1.blp 3.blp
