@@ -1596,6 +1596,21 @@ copy_over() {
     done
 }
 
+@test "a chunk that was copied over a longer one is not certain where the next one is lost, too" {
+    need_python
+    data field-f64 20000 A
+    bpk pack -q -z 3000 -t 8 -o 0.blp A
+    head -c $(($(offset_of 0.blp 4) + 900)) 0.blp >1.blp
+    copy_over 1.blp 1 3
+    ends 2 bpk repair --json 1.blp
+    grep -q '"certain":false' "$out"
+    # and one that was copied behind the end of a file that was cut
+    head -c $(($(offset_of 0.blp 3) + 900)) 0.blp >1.blp
+    tail -c +$(($(offset_of 0.blp 1) + 1)) 0.blp | head -c $(($(offset_of 0.blp 2) - $(offset_of 0.blp 1))) >>1.blp
+    ends 2 bpk repair --json 1.blp
+    grep -q '"certain":false' "$out"
+}
+
 @test "a chunk that is damaged in every copy comes back where the parts in which they differ make it whole, in any order" {
     need_python
     local order

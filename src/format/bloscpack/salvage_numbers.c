@@ -244,114 +244,6 @@ static int fills_room(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n
 	return 0;
 }
 
-/*
- * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where
- * the entries say, and those behind it are all as far from there as the last one, which ends the
- * file.
- */
-static int number_by_shift(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
-			   struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
-{
-	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
-	uint64_t entry, moved, shift = 0;
-	bool fills = end_of(s, last) == s->scan.size, is_lost = false;
-	size_t i = 0;
-
-	if (see_entry(s, table, n - 1, &entry, err) != 0)
-		return -1;
-	moved = last->offset - entry; /* wraps around if bytes went */
-	for (uint64_t number = 0; fills && number < n && i < salvage->count; number++) {
-		struct bpk_saved *saved = &salvage->all[i];
-
-		if (see_entry(s, table, number, &entry, err) != 0)
-			return -1;
-		is_lost = is_lost || shift == moved;
-		if (saved->offset == entry + moved && is_lost)
-			shift = moved;
-		is_lost = saved->offset != entry + shift;
-		if (is_lost)
-			continue;
-		saved->number = number;
-		if (fills_room(s, table, n, saved, shift, &fills, err) != 0)
-			return -1;
-		i++;
-	}
-	*is = fills && i == salvage->count;
-	return 0;
-}
-
-/* True if an intact chunk ends before the next one, which is where its entry says: another chunk
- * was there. */
-static bool leaves_room(const struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage)
-{
-	const struct bpk_saved *all = salvage->all;
-
-	for (size_t i = 0; i + 1 < salvage->count; i++)
-		if (all[i].intact && all[i].number + 1 == all[i + 1].number &&
-		    end_of(s, &all[i]) != all[i + 1].offset)
-			return true;
-	return false;
-}
-
-/* *is: an intact chunk ends behind the place of the next one, as that one's entry says: it was
- * copied there. */
-static int is_too_large(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
-			const struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
-{
-	*is = false;
-	for (size_t i = 0; !*is && i < salvage->count; i++) {
-		const struct bpk_saved *saved = &salvage->all[i];
-		uint64_t next = BPK_UNKNOWN;
-
-		if (saved->intact && saved->number + 1 < n &&
-		    see_entry(s, table, saved->number + 1, &next, err) != 0)
-			return -1;
-		*is = next > saved->offset && next < end_of(s, saved);
-	}
-	return 0;
-}
-
-/* Number the chunks by the entries, which name their own end as the place of the first chunk,
- * *start, behind metadata of any size. */
-static int number_by_entries(struct bpk_bloscpack_search *s,
-			     const struct bpk_bloscpack_header *header, uint64_t *start,
-			     struct bpk_salvage *salvage, bool *contradicts, struct bpk_err *err)
-{
-	uint64_t table;
-
-	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0)
-		return -1;
-	if (table == BPK_UNKNOWN)
-		return 0;
-	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
-	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
-		return -1;
-	if (salvage->counted && !leaves_room(s, salvage))
-		return is_too_large(s, table, header->nchunks, salvage, contradicts, err);
-	*contradicts = salvage->counted;
-	return salvage->counted ? 0
-				: number_by_shift(s, table, header->nchunks, salvage,
-						  &salvage->counted, err);
-}
-
-/* True if entry i of the sorted places between start and end stands at its place among them. */
-static bool is_plausible(const uint64_t *entries, uint64_t i, uint64_t n, uint64_t end)
-{
-	return entries[i] < end && (i == 0 || entries[i] > entries[i - 1]) &&
-	       (i + 1 == n || entries[i] < entries[i + 1]);
-}
-
-/* True if the chunks i - 1 and i have each other's size by the entries. */
-static bool are_swapped(const struct bpk_bloscpack_search *s, const uint64_t *entries, uint64_t i,
-			uint64_t n, const struct bpk_salvage *salvage)
-{
-	const struct bpk_saved *all = salvage->all;
-	uint64_t behind = i + 1 < n ? entries[i + 1] : s->scan.size;
-
-	return i > 0 && end_of(s, &all[i - 1]) - all[i - 1].offset == behind - entries[i] &&
-	       end_of(s, &all[i]) - all[i].offset == entries[i] - entries[i - 1];
-}
-
 /* The digest of a chunk with its sizes, as one number. */
 static int hash_digest(struct bpk_bloscpack_search *s, const struct bpk_saved *saved,
 		       uint64_t *hash, struct bpk_err *err)
@@ -390,6 +282,111 @@ static int has_twin(struct bpk_bloscpack_search *s, const struct bpk_salvage *sa
 	}
 	*is = n == 1;
 	return 0;
+}
+
+/* The last chunk has no number if it may be a copy of another one. */
+static int refute_twin(struct bpk_bloscpack_search *s, const struct bpk_salvage *salvage,
+		       bool *is_numbered, struct bpk_err *err)
+{
+	bool is;
+	int rc = has_twin(s, salvage, salvage->count - 1, &is, err);
+
+	*is_numbered = !is;
+	return rc;
+}
+
+/*
+ * The same if bytes came or went in one place, where a chunk is lost: chunks before it are where
+ * the entries say, and those behind it are all as far from there as the last one, which ends the
+ * file.
+ */
+static int number_by_shift(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+			   struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	const struct bpk_saved *last = &salvage->all[salvage->count - 1];
+	uint64_t entry, moved, shift = 0;
+	bool fills = end_of(s, last) == s->scan.size, is_lost = false;
+	size_t i = 0, nmoved = 0;
+
+	if (see_entry(s, table, n - 1, &entry, err) != 0)
+		return -1;
+	moved = last->offset - entry; /* wraps around if bytes went */
+	for (uint64_t number = 0; fills && number < n && i < salvage->count; number++) {
+		struct bpk_saved *saved = &salvage->all[i];
+
+		if (see_entry(s, table, number, &entry, err) != 0)
+			return -1;
+		is_lost = is_lost || shift == moved;
+		if (saved->offset == entry + moved && is_lost)
+			shift = moved;
+		nmoved += saved->offset == entry + shift && shift == moved;
+		is_lost = saved->offset != entry + shift;
+		if (is_lost)
+			continue;
+		saved->number = number;
+		if (fills_room(s, table, n, saved, shift, &fills, err) != 0)
+			return -1;
+		i++;
+	}
+	*is = fills && i == salvage->count;
+	return *is && nmoved == 1 ? refute_twin(s, salvage, is, err) : 0;
+}
+
+/* *is: an intact chunk does not end where the entry of the next one says: another chunk was there.
+ * Damage leads an entry before the chunk, or behind the file. */
+static int has_other_size(struct bpk_bloscpack_search *s, uint64_t table, uint64_t n,
+			  const struct bpk_salvage *salvage, bool *is, struct bpk_err *err)
+{
+	*is = false;
+	for (size_t i = 0; !*is && i < salvage->count; i++) {
+		const struct bpk_saved *saved = &salvage->all[i];
+		uint64_t next = BPK_UNKNOWN;
+
+		if (saved->intact && saved->number + 1 < n &&
+		    see_entry(s, table, saved->number + 1, &next, err) != 0)
+			return -1;
+		*is = next > saved->offset && next < s->scan.size && next != end_of(s, saved);
+	}
+	return 0;
+}
+
+/* Number the chunks by the entries, which name their own end as the place of the first chunk,
+ * *start, behind metadata of any size. */
+static int number_by_entries(struct bpk_bloscpack_search *s,
+			     const struct bpk_bloscpack_header *header, uint64_t *start,
+			     struct bpk_salvage *salvage, bool *contradicts, struct bpk_err *err)
+{
+	uint64_t table;
+
+	if (find_table(s, header, salvage->all[0].offset, &table, err) != 0)
+		return -1;
+	if (table == BPK_UNKNOWN)
+		return 0;
+	*start = table + bpk_bloscpack_slots(header) * BPK_BLOSCPACK_ENTRY_SIZE;
+	if (number_by_offsets(s, table, header->nchunks, salvage, &salvage->counted, err) != 0)
+		return -1;
+	return salvage->counted
+		       ? has_other_size(s, table, header->nchunks, salvage, contradicts, err)
+		       : number_by_shift(s, table, header->nchunks, salvage, &salvage->counted,
+					 err);
+}
+
+/* True if entry i of the sorted places between start and end stands at its place among them. */
+static bool is_plausible(const uint64_t *entries, uint64_t i, uint64_t n, uint64_t end)
+{
+	return entries[i] < end && (i == 0 || entries[i] > entries[i - 1]) &&
+	       (i + 1 == n || entries[i] < entries[i + 1]);
+}
+
+/* True if the chunks i - 1 and i have each other's size by the entries. */
+static bool are_swapped(const struct bpk_bloscpack_search *s, const uint64_t *entries, uint64_t i,
+			uint64_t n, const struct bpk_salvage *salvage)
+{
+	const struct bpk_saved *all = salvage->all;
+	uint64_t behind = i + 1 < n ? entries[i + 1] : s->scan.size;
+
+	return i > 0 && end_of(s, &all[i - 1]) - all[i - 1].offset == behind - entries[i] &&
+	       end_of(s, &all[i]) - all[i].offset == entries[i] - entries[i - 1];
 }
 
 /* *contradicts: the one entry that names another place stands between two chunks that were swapped,
