@@ -165,12 +165,19 @@ bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b)
 	return x->exchangeable && y->exchangeable && x->state != 0 && x->state == y->state;
 }
 
+/* The numbers of the chunks are certain, though metadata may be lost. */
+static bool has_numbers(const struct bpk_salvage *found)
+{
+	return bpk_merge_is_sure(found) ||
+	       (found->counted && !found->estimated && !found->disordered && !found->has_doubts);
+}
+
 /* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
  * any; and that of a file that was copied or exchanged is no chunk of its number. */
 static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
 {
-	return !bpk_merge_has_same_list(m, a, b) && bpk_merge_is_sure(&m->found[a]) &&
-	       bpk_merge_is_sure(&m->found[b]) &&
+	return !bpk_merge_has_same_list(m, a, b) && has_numbers(&m->found[a]) &&
+	       has_numbers(&m->found[b]) &&
 	       (!m->proven || (m->found[a].proven && m->found[b].proven));
 }
 

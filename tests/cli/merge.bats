@@ -1611,6 +1611,22 @@ copy_over() {
     grep -q '"certain":false' "$out"
 }
 
+@test "copies with other chunks of one number are refused though one has lost metadata, and has moved" {
+    need_python
+    local order
+    data noise 20000 A
+    bpk pack -q -z 3000 -t 8 --set unit=m -o 0.blp A
+    without 0.blp $(($(offset_of 0.blp 2) + 900)) $(($(offset_of 0.blp 2) + 901)) >1.blp
+    hurt 1.blp 53 1
+    cp 0.blp 2.blp
+    hurt 2.blp $(($(offset_of 0.blp 2) + 900)) 1
+    copy_over 2.blp 1 4
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 1 bpk repair --merge --fill zero -o new.blp $order
+        says 'chunk 4 is intact in .* and differs'
+    done
+}
+
 @test "a chunk that is damaged in every copy comes back where the parts in which they differ make it whole, in any order" {
     need_python
     local order
