@@ -158,6 +158,12 @@ static bool is_united(const struct bpk_salvage *found)
 	return false;
 }
 
+/* Digests over all chunks are there, and the search could not compare them. */
+static bool has_untested(const struct bpk_salvage *found)
+{
+	return found->exchangeable && found->state != 0 && found->refutes == NULL;
+}
+
 bool bpk_salvage_has_judge(const struct bpk_salvage *found)
 {
 	return found->refutes != NULL && found->count == found->nchunks && !is_united(found);
@@ -197,7 +203,7 @@ static int settle_order(struct bpk_salvage_job *job, struct bpk_err *err)
 	if (!found->counted && found->unplaced != NULL &&
 	    bpk_salvage_doubt(found, found->unplaced, err) != 0)
 		return -1;
-	if (!job->is_whole && (job->lost > 0 || found->is_least))
+	if (!job->is_whole && (job->lost > 0 || found->is_least || has_untested(found)))
 		return doubt_files(job, err) != 0 ? -1 : doubt_moved(job, err);
 	if (job->is_whole || job->from != NULL || !found->counted || job->proves_ident ||
 	    job->refuted.end > 0)

@@ -1115,3 +1115,18 @@ zero() { head -c "$3" /dev/zero | dd of="$1" bs=1 seek="$2" conv=notrunc status=
     ends 2 timeout 60 "$BPK" repair b.blp
     grep -q '^b.blp: raw bytes 0:24576 are intact' "$out"
 }
+
+@test "a directory that has lost its last data file has the size that its list of sizes tells" {
+    data noise 20000 R
+    bpk pack -q -F chunked -z 3000 -t 8 --superchunk-size 16K -o x.blpd R
+    rm x.blpd/data/__2__.bin
+    zero x.blpd/meta/storage 0 4
+    ends 2 bpk repair --json x.blpd
+    grep -q '"nchunks":7,"nlost":2,.*"lost":\[{"chunk":5,"nchunks":2,"start":15000,"end":20000}\]' "$out"
+    # it has all files, and a list that nobody has compared with them
+    bpk pack -q -F chunked -z 3000 -t 8 --superchunk-size 8K -o y.blpd R
+    zero y.blpd/meta/storage 0 4
+    cp y.blpd/data/__2__.bin y.blpd/data/__1__.bin
+    ends 2 bpk repair --json y.blpd
+    grep -q '"nchunks":7,"nlost":0,.*"certain":false' "$out"
+}

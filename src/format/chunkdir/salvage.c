@@ -41,6 +41,7 @@ struct search {
 	bool has_columns;
 	uint32_t chunk_size; /* that the last file with intact chunks has */
 	bool unsized;        /* and this of it */
+	uint64_t raw_size;   /* by a list of sizes that its digest proves; or unknown */
 };
 
 /* ---- One file ---- */
@@ -441,6 +442,24 @@ static int search_all(struct search *s, uint64_t superchunk)
 	return rc;
 }
 
+/* Count the chunks, those of files that are missing as well, by the size of the dataset. */
+static void count_all(const struct search *s, struct bpk_salvage *salvage)
+{
+	uint64_t count, last;
+
+	if (!salvage->counted || s->raw_size == BPK_UNKNOWN || s->raw_size == 0)
+		return;
+	count = bpk_div_up(s->raw_size, salvage->chunk_size);
+	last = s->raw_size - (count - 1) * salvage->chunk_size;
+	if (count < salvage->nchunks ||
+	    (count == salvage->nchunks && salvage->last_size != BPK_UNKNOWN &&
+	     salvage->last_size != last))
+		return;
+	salvage->nchunks = count;
+	salvage->last_size = last;
+	salvage->is_least = false;
+}
+
 static int set_sizes(struct search *s, uint64_t superchunk)
 {
 	struct bpk_salvage *salvage = s->salvage;
@@ -461,6 +480,7 @@ static int set_sizes(struct search *s, uint64_t superchunk)
 	salvage->last_size = last->number + 1 == salvage->nchunks ? last->raw_size : BPK_UNKNOWN;
 	salvage->counted = !s->unsure && file->nchunks > 0;
 	salvage->is_least = true;
+	count_all(s, salvage);
 	salvage->exchangeable = s->nfiles > 1;
 	return 0;
 }
@@ -477,7 +497,8 @@ static int check_numbers(const struct search *s, uint64_t superchunk)
 			s->nfiles, number);
 }
 
-/* A list of sizes that its own digest proves tells the state of a directory that does not open. */
+/* A list of sizes that its own digest proves tells size and state of a directory that does not
+ * open. */
 static int find_state(struct search *s)
 {
 	struct bpk_chunkdir_sizes sizes = { 0 };
@@ -487,8 +508,10 @@ static int find_state(struct search *s)
 
 	if (rc == 0)
 		rc = bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, &sizes, &why);
-	if (rc == 0)
+	if (rc == 0) {
 		s->salvage->state = hash_digests(&sizes.digests);
+		s->raw_size = sizes.digests.given ? sizes.nbytes : BPK_UNKNOWN;
+	}
 	bpk_buf_clear(&text);
 	return rc == 0 ? 0 : bpk_err_pass(&why, s->err);
 }
@@ -499,6 +522,7 @@ static int take_files(struct search *s)
 	uint64_t superchunk;
 
 	s->column = (struct bpk_chunkdir_column){ .name = none, .home = none, .folder = data };
+	s->raw_size = BPK_UNKNOWN;
 	if (find_state(s) != 0 || list_files(s, data) != 0)
 		return -1;
 	if (s->has_columns)

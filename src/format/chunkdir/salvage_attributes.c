@@ -85,13 +85,21 @@ static int take(struct bpk_buf *text, struct bpk_salvage *salvage, struct bpk_er
 	return 0;
 }
 
+/* Say what is lost with the meta files. */
+static int doubt_meta(struct bpk_salvage *salvage, bool has_metadata, struct bpk_err *err)
+{
+	bool knows_files = salvage->counted && !salvage->is_least;
+	struct bpk_err line = { 0 };
+
+	bpk_fail(&line, BPK_CORRUPT, "the meta files are damaged, and with them %s lost%s",
+		 has_metadata ? "shape and type are" : "shape, type and metadata are",
+		 knows_files ? "" : ", and the number of files");
+	return bpk_salvage_doubt(salvage, line.text, err);
+}
+
 int bpk_chunkdir_salvage_attributes(struct bpk_dir *dir, struct bpk_salvage *salvage,
 				    struct bpk_err *err)
 {
-	static const char lost[] = "the meta files are damaged, and with them shape, type and "
-				   "metadata are lost, and the number of files";
-	static const char kept[] = "the meta files are damaged, and with them shape and type are "
-				   "lost, and the number of files";
 	static const char unproven[] = "no checksum tells whether the metadata are intact";
 	struct bpk_chunkdir_digests digests;
 	struct bpk_buf text = { 0 };
@@ -105,7 +113,7 @@ int bpk_chunkdir_salvage_attributes(struct bpk_dir *dir, struct bpk_salvage *sal
 		rc = read_file(dir, "__attrs__", BPK_CHUNKDIR_MAX_ATTRIBUTES, &text, &is, err);
 	is = rc == 0 && is && is_intact(&digests, bpk_buf_view(&text));
 	if (rc == 0)
-		rc = bpk_salvage_doubt(salvage, is ? kept : lost, err);
+		rc = doubt_meta(salvage, is, err);
 	if (is && rc == 0)
 		rc = take(&text, salvage, err);
 	if (is && rc == 0 && salvage->like != NULL && !digests.has_attributes)
