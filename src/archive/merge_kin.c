@@ -83,7 +83,7 @@ static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own 
 	struct known *known = &k->all[copy];
 
 	known->kin = copy;
-	known->sure = state->intact || bpk_merge_is_sure(found);
+	known->sure = (state->intact && !found->contradicted) || bpk_merge_is_sure(found);
 	known->raw_size = state->raw_size;
 	known->bytes = bpk_calloc(prints->count + 1, sizeof *known->bytes, err);
 	known->spots = bpk_calloc(found->count + 1, sizeof *known->spots, err);
@@ -347,32 +347,43 @@ static bool have_same_digests(const struct bpk_merge *m, size_t a, size_t b)
 	return m->names != NULL && m->found[a].state != 0 && m->found[a].state == m->found[b].state;
 }
 
-/* Join two copies that belong together. Those that may belong together, as the chunks of one fit
- * into the holes of the other, are noted. */
-static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
+/* Join a copy to another one that has chunks of it. If its chunks may be that one's, as they fit
+ * into its holes, this is noted. */
+static int compare_with(struct kinship *k, size_t copy, size_t other, struct bpk_err *err)
 {
-	bool sure = k->all[a].sure && k->all[b].sure;
-	bool both = sure && are_compared(k->merge, a, b);
-	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
-	struct tally tally = { 0 };
+	bool sure = k->all[copy].sure && k->all[other].sure;
+	struct tally tally;
 
-	if (have_same_digests(k->merge, a, b)) {
-		join(k, a, b);
-		return 0;
-	}
-	if (!both && count_chunks(k, copy, other, &tally, err) != 0)
+	if (count_chunks(k, copy, other, &tally, err) != 0)
 		return -1;
-	if (!both && k->all[other].sure && contradicts(k, copy, other, &tally))
+	if (k->all[other].sure && contradicts(k, copy, other, &tally))
 		return fail_strange(k, copy, other, &tally, err);
 	/* an archive may begin with all of another one */
-	if (sure && !both && tally.common > 0 && compare_headers(k, a, b, err) != 0)
+	if (sure && tally.common > 0 &&
+	    compare_headers(k, copy < other ? copy : other, copy < other ? other : copy, err) != 0)
 		return -1;
 	/* one with certain numbers has chunks that any other has, not only room for them */
-	if (both || tally.unique > 0)
-		join(k, a, b);
+	if (tally.unique > 0)
+		join(k, copy, other);
 	k->fit[copy][other] = tally.common > 0 || (k->all[other].sure && !k->all[copy].sure &&
 						   fits(k, copy, other, &tally));
 	return 0;
+}
+
+/* Join two copies that belong together. Of those without certain numbers each may have the digests
+ * of the other one's chunks. */
+static int compare_pair(struct kinship *k, size_t a, size_t b, struct bpk_err *err)
+{
+	size_t copy = k->all[a].sure ? b : a, other = k->all[a].sure ? a : b;
+
+	if (have_same_digests(k->merge, a, b) ||
+	    (k->all[a].sure && k->all[b].sure && are_compared(k->merge, a, b))) {
+		join(k, a, b);
+		return 0;
+	}
+	if (compare_with(k, copy, other, err) != 0)
+		return -1;
+	return k->all[other].sure ? 0 : compare_with(k, other, copy, err);
 }
 
 /* Join the copies that fit, where nothing else did. */

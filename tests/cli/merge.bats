@@ -1627,6 +1627,38 @@ copy_over() {
     done
 }
 
+@test "copies without certain numbers are taken for kin in any order" {
+    need_python
+    local order
+    # the second copy alone has the digests of the chunks
+    data noise 9000 A
+    bpk pack -q -F b2sparse -z 3000 -t 8 --seal -o 0.b2s A
+    cp -R 0.b2s 1.b2s
+    cp -R 0.b2s 2.b2s
+    truncate -s -1 1.b2s/chunks.b2frame
+    hurt 1.b2s/00000000.chunk 1410 1
+    { head -c 108 0.b2s/chunks.b2frame && printf x && tail -c +109 0.b2s/chunks.b2frame; } >2.b2s/chunks.b2frame
+    truncate -s 420 2.b2s/00000002.chunk
+    hurt 2.b2s/00000001.chunk 147 7
+    for order in "1.b2s 2.b2s" "2.b2s 1.b2s"; do
+        rm -rf new.b2s
+        bpk repair --merge -o new.b2s $order || [ $? = 2 ]
+        bpk cat new.b2s | same - A
+    done
+    # a chunk was copied over a longer one, and no checksum is wrong
+    data field-f64 20000 A
+    bpk pack -q -z 3000 -t 8 -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
+    cp 0.blp 2.blp
+    hurt 2.blp $(($(offset_of 0.blp 5) + 900)) 4
+    copy_over 2.blp 1 4
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'the offsets of the result name other places than those of its chunks'
+    done
+}
+
 @test "a chunk that is damaged in every copy comes back where the parts in which they differ make it whole, in any order" {
     need_python
     local order
