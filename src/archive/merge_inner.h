@@ -310,6 +310,7 @@ struct bpk_merge_rest {
 	size_t copy;
 	uint64_t front, back; /* its offset, counted from the chunk before, and from the next one */
 	bool is_followed;     /* the copy has that */
+	bool is_last;         /* there is none: bytes that came or went do not show */
 };
 
 /* *other: a chunk, with its digest behind it, is not the one that is lost, as the rest of that

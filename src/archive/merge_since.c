@@ -121,14 +121,14 @@ static int compare_lost(struct bpk_merge *m, size_t a, const struct spot *x, siz
 	struct bpk_merge_file *file = bpk_merge_file_of(m, found, x->saved);
 	const struct bpk_merge_run run = bpk_merge_run_of(found, x->saved, a);
 	uint64_t at = place_of_lost(found, x, &m->found[b]);
-	const struct bpk_merge_rest rest = { b, at, at, is_followed(m, b, at + run.size) };
+	const struct bpk_merge_rest rest = { b, at, at, is_followed(m, b, at + run.size), false };
 	size_t digest = found->checksum->size;
-	bool moved = x->intact && y->is_there &&
-		     (x->where.packed_offset != y->where.packed_offset ||
-		      x->where.header.packed_size != y->where.header.packed_size);
+	bool both = x->intact && y->is_there;
+	bool moved = both && x->where.packed_offset != y->where.packed_offset;
+	bool resized = both && x->where.header.packed_size != y->where.header.packed_size;
 
-	*other = moved && sound;
-	if (moved || digest == 0 || at == BPK_UNKNOWN)
+	*other = (moved || resized) && sound;
+	if (*other || moved || digest == 0 || at == BPK_UNKNOWN)
 		return 0;
 	if (found->seal_size > 0)
 		return file == NULL ? 0 : bpk_merge_compare_lost(m, file, &run, &rest, other, err);

@@ -32,16 +32,27 @@ static bool has_other_digest(const struct bpk_checksum *checksum, struct bpk_buf
 	       memcmp(digest, damaged->data + packed, checksum->size) == 0;
 }
 
+/* True if the raw sizes in the headers of two chunks are the same, and the packed ones are not. */
+static bool has_other_size(const uint8_t *x, const uint8_t *y)
+{
+	enum { RAW_AT = 4, PACKED_AT = 12 };
+
+	return memcmp(x + RAW_AT, y + RAW_AT, PACKED_AT - RAW_AT) == 0 &&
+	       memcmp(x + PACKED_AT, y + PACKED_AT, BPK_CHUNK_HEADER_SIZE - PACKED_AT) != 0;
+}
+
 /*
  * True if damage alone does not make a chunk that is lost, with the digest behind it, of an intact
  * one. front, back: bytes of the lost one, counted from the chunk before and from the next one, as
  * bytes may have come or gone in it. The digest was damaged as well if the bytes before it were,
  * too. If the lost one has its place by the size in its own header, a hole that reaches the digest
- * leaves bytes behind that. is_followed: an intact chunk begins behind the digest, so that a hole
- * there ended with it.
+ * leaves bytes behind that. rest->is_followed: an intact chunk begins behind the digest, so that a
+ * hole there ended with it. Damage hits no size in a header together with the first bytes behind
+ * that, and others, but leaves the rest of the header.
  */
 static bool is_other(const struct bpk_salvage *found, struct bpk_view intact,
-		     const struct bpk_buf *front, struct bpk_buf *back, bool is_followed)
+		     const struct bpk_buf *front, struct bpk_buf *back,
+		     const struct bpk_merge_rest *rest)
 {
 	enum { SOME = 16, SIZE_AT = 12, SIZE = 4 };
 	bool is_placed = memcmp(intact.data + SIZE_AT, front->data + SIZE_AT, SIZE) == 0 ||
@@ -60,7 +71,12 @@ static bool is_other(const struct bpk_salvage *found, struct bpk_view intact,
 		nfirst += differs && i >= BPK_CHUNK_HEADER_SIZE && i < BPK_CHUNK_HEADER_SIZE + SOME;
 		nlast += differs && packed - i <= SOME;
 	}
-	if (is_followed && nother > nlast && nlast <= SOME / 2 && ndigest > digest / 2)
+	if (nfirst > 0 && nother > nfirst + SIZE && has_other_size(intact.data, front->data) &&
+	    has_other_size(intact.data, back->data))
+		return true;
+	if (rest->is_last)
+		return has_other_digest(found->checksum, back, intact, packed);
+	if (rest->is_followed && nother > nlast && nlast <= SOME / 2 && ndigest > digest / 2)
 		return true;
 	return (nother > 0 && nlast == 0) || (is_placed && nfirst > 0 && nother > packed / 2) ||
 	       has_other_digest(found->checksum, back, intact, packed);
@@ -117,7 +133,7 @@ int bpk_merge_compare_lost(struct bpk_merge *m, struct bpk_merge_file *file,
 	if (rc == 0 && front.size < intact.size)
 		*other = is_begun_otherwise(bpk_buf_view(&intact), &front);
 	else if (rc == 0 && back.size == intact.size && intact.size > 0)
-		*other = is_other(found, bpk_buf_view(&intact), &front, &back, rest->is_followed);
+		*other = is_other(found, bpk_buf_view(&intact), &front, &back, rest);
 	bpk_buf_clear(&intact);
 	bpk_buf_clear(&front);
 	bpk_buf_clear(&back);
@@ -376,27 +392,29 @@ static int compare_rest(struct bpk_merge *m, struct bpk_merge_file *file,
  *     union    A | B | C | D |
  *     copy     A | # | C | D |     # is not B: its rest and its digest are those of another chunk
  *     copy     A | ### | C | D     bytes came: they are counted from A, and from C
+ *     copy     A | #               the one behind the last that it has is counted from A alone
  */
 static int compare_rests(struct bpk_merge *m, struct bpk_merge_file *file, size_t copy,
 			 const struct places *places, struct bpk_err *err)
 {
 	const struct bpk_merge_run *runs = file->runs;
 	uint64_t shift = 0, next = 0;
-	size_t behind;
+	size_t behind, last;
+	bool is_last;
 
 	for (size_t i = 0; i < file->nruns; i = behind) {
 		for (behind = i; behind < file->nruns; behind++)
 			if (find_shift(m, file, &runs[behind], copy, &next))
 				break;
-		if (behind == file->nruns &&
-		    (file->sizes[copy] != file->size ||
-		     runs[behind - 1].at + runs[behind - 1].size != file->size))
-			return 0;
+		is_last = behind == file->nruns &&
+			  (file->sizes[copy] != file->size ||
+			   runs[behind - 1].at + runs[behind - 1].size != file->size);
 		if (behind == file->nruns)
-			next = 0;
-		for (size_t k = i; k < behind && (next == shift || behind == i + 1); k++) {
+			next = is_last ? shift : 0;
+		last = is_last ? i + 1 : behind;
+		for (size_t k = i; k < last && (next == shift || behind == i + 1); k++) {
 			const struct bpk_merge_rest rest = { copy, runs[k].at + shift,
-							     runs[k].at + next, true };
+							     runs[k].at + next, !is_last, is_last };
 
 			if (m->since.size == 0 &&
 			    compare_rest(m, file, &runs[k], &rest, places, err) != 0)

@@ -1414,6 +1414,9 @@ without() {
     hurt 4.blp $(($(offset_of 3.blp 0) + 100)) 4
     without 0.blp $(($(offset_of 0.blp 2) + 100)) $(($(offset_of 0.blp 2) + 101)) >5.blp
     ends 2 bpk repair --merge --json -f -o new.blp 4.blp 5.blp
+    says 'two states of the archive, as chunk 2 shows'
+    without 0.blp $(($(offset_of 0.blp 2) + 2)) $(($(offset_of 0.blp 2) + 3)) >5.blp
+    ends 2 bpk repair --merge --json -f -o new.blp 4.blp 5.blp
     says 'two states of the archive, as their offsets show'
     grep -q '"certain":false' "$out"
 }
@@ -1624,6 +1627,21 @@ copy_over() {
     for order in "1.blp 2.blp" "2.blp 1.blp"; do
         ends 1 bpk repair --merge --fill zero -o new.blp $order
         says 'chunk 4 is intact in .* and differs'
+    done
+}
+
+@test "a short chunk that was copied over the last one is not that of a copy that was cut in it" {
+    need_python
+    local order
+    { head -c 6000 /dev/zero && data noise 3000 B && cat B; } >A
+    bpk pack -q -z 3000 -t 8 -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 0 2
+    head -c 2000 B >>1.blp
+    head -c -1 0.blp >2.blp
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'of two states of the archive'
     done
 }
 
