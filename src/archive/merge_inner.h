@@ -426,6 +426,11 @@ int bpk_merge_compare_runs(struct bpk_merge *m, struct bpk_merge_file *x_file,
 int bpk_merge_fail_differ(const struct bpk_merge *m, uint64_t number, size_t a, size_t b,
 			  struct bpk_err *err);
 
+/* *is: one copy has all bytes of a run with the chosen parts, at the place of the run. Its chunk is
+ * intact there, and counts only if that is judged to be its place. */
+int bpk_merge_is_of_one(struct bpk_merge *m, struct bpk_merge_file *file,
+			const struct bpk_merge_run *run, bool *is, struct bpk_err *err);
+
 /* Take the chunks that no copy has, and whose digests some choice of the parts in them has. */
 int bpk_merge_mix(struct bpk_merge *m, struct bpk_err *err);
 

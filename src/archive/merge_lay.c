@@ -123,3 +123,27 @@ int bpk_merge_take_run(struct bpk_merge *m, struct bpk_merge_file *file,
 	file->nruns++;
 	return 0;
 }
+
+int bpk_merge_is_of_one(struct bpk_merge *m, struct bpk_merge_file *file,
+			const struct bpk_merge_run *run, bool *is, struct bpk_err *err)
+{
+	struct bpk_buf mixed = { 0 }, bytes = { 0 };
+	int rc = bpk_merge_read_run(m, file, run, &mixed, err);
+
+	*is = false;
+	for (size_t c = 0; rc == 0 && !*is && c < m->ncopies; c++) {
+		/* not at this place, so that no part is laid over it */
+		const struct bpk_merge_run own = {
+			.at = BPK_UNKNOWN, .size = run->size, .offset = run->at, .copy = c
+		};
+		uint64_t size = file->sizes[c];
+
+		if (size == BPK_UNKNOWN || own.offset > size || own.size > size - own.offset)
+			continue;
+		rc = bpk_merge_read_run(m, file, &own, &bytes, err);
+		*is = rc == 0 && memcmp(bytes.data, mixed.data, (size_t)own.size) == 0;
+	}
+	bpk_buf_clear(&mixed);
+	bpk_buf_clear(&bytes);
+	return rc;
+}

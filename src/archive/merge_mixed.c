@@ -71,6 +71,19 @@ static int is_proven(struct lost *lost, bool *is, struct bpk_err *err)
 	return 0;
 }
 
+/* *is: the bytes are those of the chunk, restored from several copies. */
+static int is_restored(struct lost *lost, bool *is, struct bpk_err *err)
+{
+	bool is_own = false;
+
+	if (is_proven(lost, is, err) != 0)
+		return -1;
+	if (*is && bpk_merge_is_of_one(lost->merge, lost->file, &lost->run, &is_own, err) != 0)
+		return -1;
+	*is = *is && !is_own;
+	return 0;
+}
+
 /* Try all ways to choose the parts inside, over the bytes of each copy. */
 static int restore(struct lost *lost, bool *is, struct bpk_err *err)
 {
@@ -87,7 +100,7 @@ static int restore(struct lost *lost, bool *is, struct bpk_err *err)
 			if (is_inside(lost, &lost->file->parts[i]))
 				lost->file->parts[i].chosen = 0;
 		for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
-			if (is_proven(lost, is, err) != 0)
+			if (is_restored(lost, is, err) != 0)
 				return -1;
 			if (*is)
 				return 0;

@@ -33,6 +33,16 @@ static bool ends_in(const struct bpk_merge_file *file, size_t copy, const struct
 	return size != BPK_UNKNOWN && run->offset <= size && run->size <= size - run->offset;
 }
 
+/* *is: the copy alone has not that chunk intact, and with the chosen parts it is another copy's. */
+static int is_borrowed(struct bpk_merge *m, struct bpk_merge_file *file,
+		       const struct bpk_merge_run *run, bool *is, struct bpk_err *err)
+{
+	*is = false;
+	return bpk_merge_has_run(m, file, run->copy, run)
+		       ? 0
+		       : bpk_merge_is_of_one(m, file, run, is, err);
+}
+
 /* Take the chunks of a copy where they are, as they are found once it has the chosen parts. reader:
  * of the union; NULL: that does not open. */
 static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage *found,
@@ -42,6 +52,7 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		const struct bpk_saved *saved = &found->all[i];
 		struct bpk_merge_file *file = bpk_merge_file_of(m, found, saved);
 		struct bpk_merge_run run = bpk_merge_run_of(found, saved, copy);
+		bool is = false;
 
 		if (!saved->intact || file == NULL || file->trust[copy] == BPK_MERGE_LOOSE ||
 		    !is_still(m, file, copy) || !ends_in(file, copy, &run) ||
@@ -51,7 +62,8 @@ static int take_found(struct bpk_merge *m, size_t copy, const struct bpk_salvage
 		if (!found->counted)
 			run.number = BPK_UNKNOWN;
 		if (bpk_merge_hash_run(m, file, &run, err) != 0 ||
-		    bpk_merge_take_run(m, file, &run, err) != 0)
+		    is_borrowed(m, file, &run, &is, err) != 0 ||
+		    (!is && bpk_merge_take_run(m, file, &run, err) != 0))
 			return -1;
 	}
 	return 0;

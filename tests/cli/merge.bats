@@ -1716,3 +1716,25 @@ copy_over() {
         done
     done
 }
+
+@test "a copied chunk at the place of a damaged one is not put together from parts" {
+    need_python
+    data noise 16384 raw
+    bpk pack -q -0 --plain -z 4096 --checksum sha256 -o o.blp raw
+    "$python" -c '
+raw, d = open("raw", "rb").read(), open("o.blp", "rb").read()
+at = [d.find(raw[i * 4096:i * 4096 + 4096]) - 16 for i in range(4)]
+size = at[1] - at[0]
+a = bytearray(d)
+a[at[0]:at[0] + size] = d[at[2]:at[2] + size]
+a[at[1]:at[1]] = b"x"
+b = bytearray(d)
+b[at[0] + 500] ^= 1
+open("A.blp", "wb").write(a)
+open("B.blp", "wb").write(b)'
+    for copies in "A.blp B.blp" "B.blp A.blp"; do
+        status=0
+        bpk repair --merge -f -o m.blp $copies >"$out" 2>"$err" || status=$?
+        [ "$status" -eq 2 ] || die "$copies: status $status"
+    done
+}
