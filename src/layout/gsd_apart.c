@@ -141,7 +141,7 @@ static void drop_one(const struct bpk_gsd_found *found, const struct edges *edge
 {
 	int order = score(found, edges, a) - score(found, edges, b);
 	uint64_t b_end = b->offset + b->size;
-	bool is_inside = b_end <= a->offset + a->size && bpk_gsd_is_lead(b) &&
+	bool is_inside = bpk_gsd_is_lead(a) && bpk_gsd_is_lead(b) && b_end <= a->offset + a->size &&
 			 is_tight(edges, b_end) && order > 0 && order < TWIN;
 
 	if (order == 0 && (a->number == BPK_GSD_ROOM || b->number == BPK_GSD_ROOM))
