@@ -150,12 +150,17 @@ static const char *consequence_of(const struct job *job)
 						       : "; they have what is left of them";
 	if (job->is_saved)
 		return "";
-	if (job->how->applies)
-		return "; --fill zero keeps what is left of them, --fill skip leaves them out";
-	return job->info->nlost > 0
-		       ? "; bpk repair --apply --fill zero -o OUT FILE keeps what is left of them, "
-			 "--fill skip leaves them out"
-		       : "; bpk repair --apply -o OUT FILE writes them";
+	if (job->info->nlost == 0)
+		return "; bpk repair --apply -o OUT FILE writes them";
+	if (job->info->needs_first)
+		return job->how->applies ? "; --fill zero keeps what is left of them"
+					 : "; bpk repair --apply --fill zero -o OUT FILE keeps "
+					   "what is left of "
+					   "them";
+	return job->how->applies
+		       ? "; --fill zero keeps what is left of them, --fill skip leaves them out"
+		       : "; bpk repair --apply --fill zero -o OUT FILE keeps what is left of them, "
+			 "--fill skip leaves them out";
 }
 
 static int judge(const struct job *job, struct bpk_err *err)
@@ -216,8 +221,7 @@ static int repair(struct job *job, struct bpk_err *err)
 	if (how->applies && how->fill == BPK_FILL_SKIP && job->info->needs_first) {
 		bpk_fail(err, BPK_CORRUPT,
 			 "frame 0 has lost arrays, and readers of the schema hoomd take from it "
-			 "those "
-			 "that later frames lack; --fill zero keeps it");
+			 "those that later frames lack; --fill zero keeps it");
 		return bpk_input_subject(&job->in, err);
 	}
 	if (how->applies && (job->info->nlost == 0 || how->fill != BPK_FILL_NONE) &&
