@@ -157,6 +157,9 @@ void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
  * is bad; a later bad entry ends the index and is noted. */
 int bpk_gsd_index_read(struct bpk_gsd *gsd, struct bpk_err *err);
 
+/* Take the fields of the 32 bytes of an entry of the index, but for its flags in the last byte. */
+struct bpk_gsd_entry bpk_gsd_entry_parse(const uint8_t *bytes);
+
 /* Bytes of a chunk; false if they exceed 64 bits. */
 bool bpk_gsd_entry_size(const struct bpk_gsd_entry *entry, uint64_t *size);
 

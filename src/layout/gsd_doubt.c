@@ -52,17 +52,10 @@ static int doubt_types(struct bpk_gsd_found *found, struct bpk_err *err)
 static bool has_lost(const struct bpk_gsd_found *found, uint64_t frame)
 {
 	const struct bpk_gsd_run *runs = (const void *)found->lost.data;
-	size_t low = 0, high = found->lost.size / sizeof *runs;
+	size_t count = found->lost.size / sizeof *runs;
+	size_t behind = count > 0 ? bpk_find_behind(&runs->first, sizeof *runs, count, frame) : 0;
 
-	while (low < high) { /* the first run behind it */
-		size_t middle = low + (high - low) / 2;
-
-		if (runs[middle].first <= frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && runs[low - 1].end > frame;
+	return behind > 0 && runs[behind - 1].end > frame;
 }
 
 static size_t count_arrays(const struct bpk_gsd_found *found, uint64_t frame)

@@ -41,20 +41,18 @@ static int by_place(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
+/* The number of the first extent behind an offset. */
+static size_t first_behind(const struct bpk_gsd_extent *extents, size_t count, uint64_t offset)
+{
+	return bpk_find_behind(&extents->offset, sizeof *extents, count, offset);
+}
+
 /* Where the slots from place on end, end at most: before the data of an array. */
 static uint64_t end_slots(const struct bpk_gsd_extent *extents, size_t count, uint64_t place,
 			  uint64_t end)
 {
-	size_t low = 0, high = count;
+	size_t low = first_behind(extents, count, place);
 
-	while (low < high) { /* the first extent behind place */
-		size_t middle = low + (high - low) / 2;
-
-		if (extents[middle].offset <= place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low < count && !bpk_gsd_is_lead(&extents[low]))
 		low++;
 	return low < count ? bpk_min_u64(end, extents[low].offset) : end;
@@ -216,16 +214,8 @@ static int find_holes(struct bpk_gsd_found *found, struct bpk_buf *holes, struct
 static bool is_owned(const struct bpk_gsd_extent *extents, size_t count, uint64_t offset,
 		     uint64_t size)
 {
-	size_t low = 0, high = count;
+	size_t low = first_behind(extents, count, offset);
 
-	while (low < high) { /* the first extent behind offset */
-		size_t middle = low + (high - low) / 2;
-
-		if (extents[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return (low > 0 && offset - extents[low - 1].offset < extents[low - 1].size) ||
 	       (size > 0 && low < count && extents[low].offset - offset < size);
 }

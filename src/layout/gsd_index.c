@@ -99,10 +99,9 @@ int bpk_gsd_entry_add(struct bpk_gsd *gsd, const struct bpk_gsd_entry *entry, st
 
 /* The bytes of an entry: u64 frame, u64 rows, i64 location, u32 columns, u16 id, u8 type, u8
  * flags. */
-static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bpk_gsd_entry *entry,
-		      struct bpk_err *err)
+struct bpk_gsd_entry bpk_gsd_entry_parse(const uint8_t *bytes)
 {
-	*entry = (struct bpk_gsd_entry){
+	return (struct bpk_gsd_entry){
 		.frame = bpk_get_le64(bytes),
 		.nrows = bpk_get_le64(bytes + 8),
 		.location = bpk_get_le64(bytes + 16),
@@ -110,6 +109,12 @@ static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bp
 		.id = bpk_get_le16(bytes + 28),
 		.type = bytes[30],
 	};
+}
+
+static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bpk_gsd_entry *entry,
+		      struct bpk_err *err)
+{
+	*entry = bpk_gsd_entry_parse(bytes);
 	if (bytes[31] != 0)
 		return bpk_fail(err, BPK_CORRUPT, "flags %u, expected 0", bytes[31]);
 	if (entry->id >= gsd->names.count)

@@ -23,14 +23,7 @@ bool bpk_gsd_lead_read(const struct bpk_gsd_found *found, const uint8_t *bytes, 
 	struct bpk_gsd_entry *entry = &lead->entry;
 
 	*lead = (struct bpk_gsd_lead){
-		.entry = {
-			.frame = bpk_get_le64(bytes),
-			.nrows = bpk_get_le64(bytes + 8),
-			.location = bpk_get_le64(bytes + 16),
-			.ncolumns = bpk_get_le32(bytes + 24),
-			.id = bpk_get_le16(bytes + 28),
-			.type = bytes[30],
-		},
+		.entry = bpk_gsd_entry_parse(bytes),
 		.place = place,
 	};
 	if (bytes[31] != 0 || bpk_gsd_scalar(entry->type) == NULL || entry->frame >= MOST_FRAME ||
