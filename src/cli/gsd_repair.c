@@ -155,8 +155,7 @@ static const char *consequence_of(const struct job *job)
 	if (job->info->needs_first)
 		return job->how->applies ? "; --fill zero keeps what is left of them"
 					 : "; bpk repair --apply --fill zero -o OUT FILE keeps "
-					   "what is left of "
-					   "them";
+					   "what is left of them";
 	return job->how->applies
 		       ? "; --fill zero keeps what is left of them, --fill skip leaves them out"
 		       : "; bpk repair --apply --fill zero -o OUT FILE keeps what is left of them, "

@@ -44,7 +44,7 @@ static bool is_probable(struct bpk_view head, uint64_t size)
 }
 
 /* 0.3, which has the layout of 1.0, and all of 1 and 2. 0.2 was another format. */
-static bool is_known(uint32_t version)
+bool bpk_gsd_is_known(uint32_t version)
 {
 	return version == 3 || (version >= 0x10000 && version < 0x30000);
 }
@@ -131,21 +131,23 @@ static void read_idle(struct bpk_gsd *gsd, struct bpk_view head)
 
 static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err *err)
 {
-	gsd->version = bpk_get_le32(head.data + 44);
+	gsd->version = bpk_get_le32(head.data + BPK_GSD_AT_VERSION);
 	gsd->header_size = BPK_GSD_HEADER;
-	if (!is_known(gsd->version))
+	if (!bpk_gsd_is_known(gsd->version))
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"GSD version %u.%u is not known, expected 0.3, 1 or 2",
 				gsd->version >> 16, gsd->version & 0xffff);
-	gsd->index.offset = bpk_get_le64(head.data + 8);
-	gsd->index.room = bpk_get_le64(head.data + 16);
-	gsd->names_block.offset = bpk_get_le64(head.data + 24);
-	gsd->names_block.room = bpk_get_le64(head.data + 32);
+	gsd->index.offset = bpk_get_le64(head.data + BPK_GSD_AT_INDEX);
+	gsd->index.room = bpk_get_le64(head.data + BPK_GSD_AT_INDEX + 8);
+	gsd->names_block.offset = bpk_get_le64(head.data + BPK_GSD_AT_NAMES);
+	gsd->names_block.room = bpk_get_le64(head.data + BPK_GSD_AT_NAMES + 8);
 	read_idle(gsd, head);
 	if (check_header(gsd, err) != 0 || print_version(gsd, err) != 0 ||
-	    read_text(head.data + 48, "application", &gsd->application, err) != 0)
+	    read_text(head.data + BPK_GSD_AT_APPLICATION, "application", &gsd->application, err) !=
+		    0)
 		return -1;
-	return read_schema(gsd, head.data + 112, bpk_get_le32(head.data + 40), err);
+	return read_schema(gsd, head.data + BPK_GSD_AT_SCHEMA,
+			   bpk_get_le32(head.data + BPK_GSD_AT_SCHEMA_VERSION), err);
 }
 
 /* ---- Open and close ---- */

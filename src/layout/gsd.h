@@ -34,6 +34,17 @@ enum {
 	BPK_GSD_TEXT = 64,         /* application, schema: with their NUL */
 };
 
+/* Offsets in the header from 0.3 on; index and names have their number of entries 8 bytes behind.
+ * */
+enum {
+	BPK_GSD_AT_INDEX = 8,
+	BPK_GSD_AT_NAMES = 24,
+	BPK_GSD_AT_SCHEMA_VERSION = 40,
+	BPK_GSD_AT_VERSION = 44,
+	BPK_GSD_AT_APPLICATION = 48,
+	BPK_GSD_AT_SCHEMA = 112,
+};
+
 /* Names become paths when unpacked, so a path's limit is theirs. */
 enum { BPK_GSD_MAX_NAME = 4096 };
 
@@ -117,6 +128,9 @@ struct bpk_gsd {
  * bpk_gsd_close. Fails as the member's open does. */
 int bpk_gsd_open(struct bpk_source *source, struct bpk_gsd **gsd, struct bpk_err *err);
 void bpk_gsd_close(struct bpk_gsd *gsd); /* NULL is harmless */
+
+/* True for a version whose header has the layout of 1.0. */
+bool bpk_gsd_is_known(uint32_t version);
 
 /* The first bytes of a GSD file of version 0.2 and later. */
 extern const uint8_t bpk_gsd_magic[8];

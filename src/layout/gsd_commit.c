@@ -139,9 +139,14 @@ static int by_offset(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err)
+void bpk_gsd_extents_sort(struct bpk_gsd_extent *extents, size_t count)
 {
 	qsort(extents, count, sizeof *extents, by_offset);
+}
+
+int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err)
+{
+	bpk_gsd_extents_sort(extents, count);
 	for (size_t i = 1; i < count; i++)
 		if (extents[i].offset - extents[i - 1].offset < extents[i - 1].size)
 			return bpk_fail(err, BPK_CORRUPT,
@@ -357,10 +362,10 @@ static int commit(struct bpk_gsd_editor *editor, bool cut, struct bpk_err *err)
 	exchange(editor);
 	if (cut)
 		shorten(editor);
-	bpk_put_le64(header + 8, editor->used.offset);
-	bpk_put_le64(header + 16, editor->used.room);
-	bpk_put_le64(header + 24, editor->names_block.offset);
-	bpk_put_le64(header + 32, editor->names_block.room);
+	bpk_put_le64(header + BPK_GSD_AT_INDEX, editor->used.offset);
+	bpk_put_le64(header + BPK_GSD_AT_INDEX + 8, editor->used.room);
+	bpk_put_le64(header + BPK_GSD_AT_NAMES, editor->names_block.offset);
+	bpk_put_le64(header + BPK_GSD_AT_NAMES + 8, editor->names_block.room);
 	if (editor->records)
 		record_write(header, &editor->idle);
 	return editor->store.ops->commit(editor->store.own, bpk_view(header, BPK_GSD_HEADER),

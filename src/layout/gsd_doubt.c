@@ -73,8 +73,7 @@ static bool is_regular(const struct bpk_gsd_found *found, uint64_t frame)
 	       count_arrays(found, frame + 1) == count;
 }
 
-/* True in *is if a list of names that was outgrown lies at offset at: it begins as the present one.
- * */
+/* *is: a list of names that was outgrown lies at offset at, as it begins as the present one. */
 static int is_old_list(const struct bpk_gsd_found *found, uint64_t at, uint64_t end, bool *is,
 		       struct bpk_err *err)
 {
@@ -137,7 +136,6 @@ static void doubt_next(const struct bpk_gsd_found *found, const struct bpk_gsd_g
 
 static int doubt_gaps(struct bpk_gsd_found *found, struct bpk_err *err)
 {
-	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
 	struct bpk_gsd_gaps gaps;
 	bool is_list = false, told = false;
 	uint64_t at = 0, end;
@@ -147,9 +145,7 @@ static int doubt_gaps(struct bpk_gsd_found *found, struct bpk_err *err)
 		doubt_next(found, &gaps);
 		rc = is_old_list(found, at, end, &is_list, err);
 		if (rc == 0 && !is_list)
-			rc = doubt_gap(found,
-				       gaps.before != NULL ? &leads[gaps.before - leads] : NULL, at,
-				       end, &told, err);
+			rc = doubt_gap(found, gaps.before, at, end, &told, err);
 	}
 	bpk_gsd_gaps_end(&gaps);
 	return rc < 0 ? -1 : 0;

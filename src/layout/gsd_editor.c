@@ -60,12 +60,12 @@ static int put_text(uint8_t *header, size_t at, const char *text, const char *wh
 
 static void take_head(struct bpk_gsd_editor *editor)
 {
-	bpk_copy(editor->application, editor->header + 48, BPK_GSD_TEXT - 1);
-	bpk_copy(editor->schema, editor->header + 112, BPK_GSD_TEXT - 1);
+	bpk_copy(editor->application, editor->header + BPK_GSD_AT_APPLICATION, BPK_GSD_TEXT - 1);
+	bpk_copy(editor->schema, editor->header + BPK_GSD_AT_SCHEMA, BPK_GSD_TEXT - 1);
 	editor->head = (struct bpk_gsd_head){
 		.application = editor->application,
 		.schema = editor->schema,
-		.schema_version = bpk_get_le32(editor->header + 40),
+		.schema_version = bpk_get_le32(editor->header + BPK_GSD_AT_SCHEMA_VERSION),
 	};
 }
 
@@ -81,10 +81,10 @@ static int make_header(struct bpk_gsd_editor *editor, const struct bpk_gsd_head 
 	uint8_t *header = editor->header;
 
 	bpk_copy(header, bpk_gsd_magic, sizeof bpk_gsd_magic);
-	bpk_put_le32(header + 40, head->schema_version);
-	bpk_put_le32(header + 44, 0x20000);
-	if (put_text(header, 48, head->application, "application", err) != 0 ||
-	    put_text(header, 112, head->schema, "schema", err) != 0)
+	bpk_put_le32(header + BPK_GSD_AT_SCHEMA_VERSION, head->schema_version);
+	bpk_put_le32(header + BPK_GSD_AT_VERSION, 0x20000);
+	if (put_text(header, BPK_GSD_AT_APPLICATION, head->application, "application", err) != 0 ||
+	    put_text(header, BPK_GSD_AT_SCHEMA, head->schema, "schema", err) != 0)
 		return -1;
 	take_head(editor);
 	editor->records = true;

@@ -8,15 +8,6 @@
 
 /* ---- Extents ---- */
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct bpk_gsd_extent *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
 /* The tables: header, index, names; rooms: also their free room. */
 static size_t list_tables(const struct bpk_gsd_found *found, bool rooms,
 			  struct bpk_gsd_extent *extents)
@@ -66,7 +57,7 @@ struct bpk_gsd_extent *bpk_gsd_extents(const struct bpk_gsd_found *found, bool o
 	for (size_t i = 0; i < nstrays; i++)
 		extents[(*count)++] =
 			(struct bpk_gsd_extent){ strays[i].place, BPK_GSD_ENTRY, BPK_GSD_TABLE };
-	qsort(extents, *count, sizeof *extents, by_offset);
+	bpk_gsd_extents_sort(extents, *count);
 	return extents;
 }
 
@@ -116,7 +107,7 @@ static int skip_zeros(const struct bpk_gsd_found *found, uint64_t *at, uint64_t 
 int bpk_gsd_gaps_next(const struct bpk_gsd_found *found, struct bpk_gsd_gaps *gaps, uint64_t *at,
 		      uint64_t *end, struct bpk_err *err)
 {
-	const struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
+	struct bpk_gsd_lead *leads = bpk_gsd_leads(&found->kept);
 
 	while (gaps->next <= gaps->count) {
 		const struct bpk_gsd_extent *extent =

@@ -10,16 +10,6 @@
 #include "layout/gsd_salvage.h"
 #include "layout/gsd_write.h"
 
-/* Offsets in the header. */
-enum {
-	BPK_GSD_AT_INDEX = 8,
-	BPK_GSD_AT_NAMES = 24,
-	BPK_GSD_AT_SCHEMA_VERSION = 40,
-	BPK_GSD_AT_VERSION = 44,
-	BPK_GSD_AT_APPLICATION = 48,
-	BPK_GSD_AT_SCHEMA = 112,
-};
-
 /* An entry that was found. */
 struct bpk_gsd_lead {
 	struct bpk_gsd_entry entry;
@@ -56,7 +46,7 @@ struct bpk_gsd_found {
 	struct bpk_buf dropped;
 
 	struct bpk_buf names; /* as stored, each with its NUL */
-	uint32_t nnames;      /* before judge: of the list in the header, 0 if that is not whole */
+	uint32_t nnames;      /* of the list in the header; 0: that is not whole */
 	bool names_new;       /* they are not those of names_block */
 
 	struct bpk_buf doubt; /* text */
@@ -94,7 +84,7 @@ bool bpk_gsd_is_same_name(const struct bpk_gsd_lead *a, const struct bpk_gsd_lea
 bool bpk_gsd_is_twin(const struct bpk_gsd_lead *a, const struct bpk_gsd_lead *b);
 
 /* Set strays: all entries in the file, but for those in the slots of the index in use. Without
- * that index set it to the row of entries that is the longest. */
+ * that index set it to the row of entries that goes on to the latest frame. */
 int bpk_gsd_search(struct bpk_gsd_found *found, struct bpk_err *err);
 
 /* ---- gsd_judge.c ---- */
@@ -137,9 +127,9 @@ struct bpk_gsd_extent *bpk_gsd_extents(const struct bpk_gsd_found *found, bool o
 struct bpk_gsd_gaps {
 	struct bpk_gsd_extent *extents; /* by offset; number: of a lead, or BPK_UNKNOWN */
 	size_t count, next;
-	uint64_t covered;                  /* end of the extents before next */
-	uint64_t begin;                    /* of the last range, with zeros before its first byte */
-	const struct bpk_gsd_lead *before; /* whose data end there, or NULL */
+	uint64_t covered;            /* end of the extents before next */
+	uint64_t begin;              /* of the last range, with zeros before its first byte */
+	struct bpk_gsd_lead *before; /* whose data end there, or NULL */
 };
 
 /* Begin, after judge. next sets *at to the first byte of the next range that is not 0, and *end

@@ -11,7 +11,7 @@
 /* Returns 0 if GSD has no such type. */
 static uint8_t type_of(const struct bpk_gsd_editor *editor, const struct bpk_scalar *scalar)
 {
-	uint32_t version = bpk_get_le32(editor->header + 44);
+	uint32_t version = bpk_get_le32(editor->header + BPK_GSD_AT_VERSION);
 
 	for (uint8_t type = BPK_GSD_UINT8; bpk_gsd_scalar(type) != NULL; type++) {
 		const struct bpk_scalar *known = bpk_gsd_scalar(type);

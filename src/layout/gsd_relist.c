@@ -459,6 +459,5 @@ int bpk_gsd_relist(struct bpk_gsd_found *found, struct bpk_err *err)
 	if (found->version == 0)
 		found->version = list.packed || list.count < 2 ? 0x20000 : 0x10000;
 	found->names = list.texts;
-	found->nnames = list.count;
 	return rc;
 }

@@ -10,12 +10,6 @@
 
 /* ---- The header ---- */
 
-/* 0.3, which has the layout of 1.0, and all of 1 and 2. */
-static bool is_known(uint32_t version)
-{
-	return version == 3 || (version >= 0x10000 && version < 0x30000);
-}
-
 /* True if bytes have a text with its NUL, and zeros behind it. */
 static bool is_text(const uint8_t *bytes)
 {
@@ -41,9 +35,9 @@ static void read_head(struct bpk_gsd_found *found)
 	const uint8_t *header = found->header;
 	uint32_t version = bpk_get_le32(header + BPK_GSD_AT_VERSION);
 
-	found->version = is_known(version) ? version : 0;
+	found->version = bpk_gsd_is_known(version) ? version : 0;
 	found->has_head = memcmp(header, bpk_gsd_magic, sizeof bpk_gsd_magic) == 0 &&
-			  is_known(version) && is_text(header + BPK_GSD_AT_APPLICATION) &&
+			  bpk_gsd_is_known(version) && is_text(header + BPK_GSD_AT_APPLICATION) &&
 			  is_text(header + BPK_GSD_AT_SCHEMA);
 	found->has_index =
 		read_block(found, header + BPK_GSD_AT_INDEX, BPK_GSD_ENTRY, false, &found->index);

@@ -90,7 +90,10 @@ struct bpk_gsd_extent {
 	uint64_t offset, size, number;
 };
 
-/* Sort extents by offset. Fails with BPK_CORRUPT if two overlap. */
+/* Sort extents by offset, and by number. */
+void bpk_gsd_extents_sort(struct bpk_gsd_extent *extents, size_t count);
+
+/* The same. Fails with BPK_CORRUPT if two overlap. */
 int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err);
 
 /* Number of entries of the new index. */
