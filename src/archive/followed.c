@@ -139,6 +139,51 @@ static size_t count_explained(const struct bpk_followed *f, uint64_t at, struct 
 	return i;
 }
 
+/* The number of first bytes, at most, that are equal, or zeros in the archive. */
+static size_t count_filled(struct bpk_view held, struct bpk_view bytes, uint64_t most)
+{
+	size_t i = 0;
+
+	while (i < held.size && i < most && (held.data[i] == 0 || held.data[i] == bytes.data[i]))
+		i++;
+	return i;
+}
+
+/* As count_explained; zeros may also be filled where the file has neither a table nor an array now:
+ * in a table that it has outgrown since. */
+static size_t count_outgrown(const struct bpk_followed *f, const struct bpk_layout *layout,
+			     uint64_t at, struct bpk_view held, struct bpk_view bytes)
+{
+	size_t i = 0, step;
+
+	do {
+		struct bpk_view held_rest = bpk_view(held.data + i, held.size - i);
+		struct bpk_view rest = bpk_view(bytes.data + i, held.size - i);
+
+		step = count_explained(f, at + i, held_rest, rest);
+		if (step == 0)
+			step = count_filled(held_rest, rest, bpk_layout_unused(layout, at + i));
+		i += step;
+	} while (step > 0 && i < held.size);
+	return i;
+}
+
+static int look_for_outgrown(struct bpk_followed *f, uint64_t at, struct bpk_view held,
+			     struct bpk_view bytes, size_t *same, struct bpk_err *err)
+{
+	struct bpk_layout *layout = NULL;
+	struct bpk_source *file = NULL;
+	int rc = open_file(f, &file, err);
+
+	if (rc == 0)
+		rc = bpk_layout_open(file, &layout, err);
+	if (rc == 0 && layout != NULL)
+		*same = count_outgrown(f, layout, at, held, bytes);
+	bpk_layout_close(layout);
+	bpk_source_close(file);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", f->path);
+}
+
 int bpk_followed_judge(struct bpk_followed *f, uint64_t at, struct bpk_view held,
 		       struct bpk_view bytes, struct bpk_err *err)
 {
@@ -149,6 +194,9 @@ int bpk_followed_judge(struct bpk_followed *f, uint64_t at, struct bpk_view held
 	if (look_for_parts(f, err) != 0)
 		return -1;
 	same = count_explained(f, at, held, bytes);
+	if (same < held.size && held.data[same] == 0 &&
+	    look_for_outgrown(f, at, held, bytes, &same, err) != 0)
+		return -1;
 	if (same == held.size)
 		return 0;
 	return bpk_fail(err, BPK_FAILED,

@@ -213,7 +213,7 @@ static int repair(struct job *job, struct bpk_err *err)
 
 	if (check_usage(how, err) != 0)
 		return bpk_input_subject(&job->in, err);
-	if (job->found == NULL && bpk_gsd_found_open(job->in.place.source, &job->found, err) != 0)
+	if (bpk_gsd_found_open(job->in.place.source, &job->found, err) != 0)
 		return bpk_input_subject(&job->in, err);
 	job->info = bpk_gsd_found_info(job->found);
 	show_map(job);
@@ -229,26 +229,15 @@ static int repair(struct job *job, struct bpk_err *err)
 	return judge(job, err);
 }
 
-/* False if it is whole, as far as its tables tell; err is the damage. An index of zeros is that of
- * a file without frames, unless entries are found elsewhere. */
-static bool is_damaged(struct job *job, struct bpk_err *err)
-{
-	struct bpk_source *source = job->in.place.source;
-	struct bpk_gsd_verdict verdict;
-
-	if (bpk_gsd_verify(source, NULL, NULL, &verdict, err) != 0)
-		return true;
-	return verdict.narrays == 0 && bpk_gsd_found_open(source, &job->found, NULL) == 0;
-}
-
 bool bpk_gsd_repair(const struct bpk_args *args, const char *path,
 		    const struct bpk_salvage_how *how)
 {
 	struct job job = { .args = args, .how = how };
+	struct bpk_gsd_verdict verdict;
 	struct bpk_err err = { 0 };
 	bool ours = bpk_input_look(&job.in, path, args->shared.format, &err) == 0 && is_gsd(&job);
 
-	if (ours && is_damaged(&job, &err)) {
+	if (ours && bpk_gsd_verify(job.in.place.source, NULL, NULL, &verdict, &err) != 0) {
 		if (bpk_err_is_of_machine(&err))
 			bpk_input_subject(&job.in, &err);
 		if (bpk_err_is_of_machine(&err) || repair(&job, &err) != 0)

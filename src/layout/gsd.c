@@ -135,7 +135,8 @@ static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err
 	gsd->header_size = BPK_GSD_HEADER;
 	if (!bpk_gsd_is_known(gsd->version))
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"GSD version %u.%u is not known, expected 0.3, 1 or 2",
+				"GSD version %u.%u is not known, expected 0.3, 1 or 2; if its "
+				"header is damaged, bpk repair FILE shows which frames are left",
 				gsd->version >> 16, gsd->version & 0xffff);
 	gsd->index.offset = bpk_get_le64(head.data + BPK_GSD_AT_INDEX);
 	gsd->index.room = bpk_get_le64(head.data + BPK_GSD_AT_INDEX + 8);
@@ -292,6 +293,34 @@ static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PAR
 	return 5;
 }
 
+/* Bytes from at on that an extent leaves of those up to end. */
+static uint64_t leave(uint64_t at, uint64_t end, uint64_t offset, uint64_t size)
+{
+	if (at >= offset)
+		return at - offset < size ? at : end;
+	return size > 0 ? bpk_min_u64(end, offset) : end;
+}
+
+static uint64_t unused(const void *own, uint64_t at)
+{
+	const struct bpk_gsd *gsd = own;
+	uint64_t end = bpk_max_u64(at, gsd->file_size), size = 0;
+
+	if (gsd->version == 0)
+		return 0;
+	end = leave(at, end, 0, gsd->header_size);
+	end = leave(at, end, gsd->index.offset, gsd->index.size);
+	end = leave(at, end, gsd->names_block.offset, gsd->names_block.size);
+	end = leave(at, end, gsd->idle.offset, gsd->idle.size);
+	for (uint64_t i = 0; i < gsd->nentries && end > at; i++) {
+		const struct bpk_gsd_entry *entry = bpk_gsd_entry(gsd, i);
+
+		(void)bpk_gsd_entry_size(entry, &size);
+		end = leave(at, end, entry->location, size);
+	}
+	return end - at;
+}
+
 const struct bpk_layout_ops bpk_layout_gsd = {
 	.title = "GSD",
 	.probe = is_probable,
@@ -299,5 +328,6 @@ const struct bpk_layout_ops bpk_layout_gsd = {
 	.get = get,
 	.find = find,
 	.parts = parts,
+	.unused = unused,
 	.close = close_gsd,
 };

@@ -103,19 +103,12 @@ static uint64_t idle_size(const struct bpk_gsd *gsd)
 	return size;
 }
 
-/* total: bytes of all chunks, which do not overlap. */
-static void tell_unused(const struct look *look, uint64_t total)
+/* Bytes of the file that no table and no chunk has. total: bytes of all chunks, which do not
+ * overlap. */
+static uint64_t count_unused(const struct bpk_gsd *gsd, uint64_t total)
 {
-	const struct bpk_gsd *gsd = look->gsd;
-
-	if (gsd->version == 0)
-		return;
 	total += gsd->header_size + gsd->index.size + gsd->names_block.size + idle_size(gsd);
-	if (total < gsd->file_size)
-		say(look,
-		    "%" PRIu64 " bytes hold nothing: tables that were outgrown, frames that "
-		    "were cut off or not ended",
-		    gsd->file_size - total);
+	return gsd->version > 0 && total < gsd->file_size ? gsd->file_size - total : 0;
 }
 
 /* ---- Entry ---- */
@@ -144,10 +137,23 @@ static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 			sound, gsd->damage.text, sound);
 }
 
+/* An index of zeros beside data may be a lost one. Only bpk, which keeps an idle index, leaves data
+ * in a file when it cuts off all frames. */
+static int check_lost(const struct bpk_gsd *gsd, uint64_t unused, struct bpk_err *err)
+{
+	if (gsd->nentries > 0 || unused == 0 || idle_size(gsd) > 0)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT,
+		 "has no frames, but %" PRIu64 " bytes that no entry describes: its index is lost, "
+		 "or its writer was killed in the first frame",
+		 unused);
+	return advise(err);
+}
+
 static int verify(const struct look *look, struct bpk_err *err)
 {
 	const struct bpk_gsd *gsd = look->gsd;
-	uint64_t total = 0;
+	uint64_t total = 0, unused;
 
 	if (gsd->damage.kind != BPK_OK)
 		return fail_damaged(gsd, err);
@@ -155,7 +161,14 @@ static int verify(const struct look *look, struct bpk_err *err)
 		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
 	if (look_behind(look, err) != 0)
 		return -1;
-	tell_unused(look, total);
+	unused = count_unused(gsd, total);
+	if (check_lost(gsd, unused, err) != 0)
+		return -1;
+	if (unused > 0)
+		say(look,
+		    "%" PRIu64 " bytes hold nothing: tables that were outgrown, frames that "
+		    "were cut off or not ended",
+		    unused);
 	if (gsd->names.ncut > 0)
 		say(look,
 		    "%u names of 63 bytes are listed again, as GSD's library does with longer ones "

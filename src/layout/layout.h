@@ -106,6 +106,10 @@ enum { BPK_LAYOUT_PARTS = 5 }; /* per file, at most */
 size_t bpk_layout_parts(const struct bpk_layout *layout,
 			struct bpk_layout_part parts[BPK_LAYOUT_PARTS]);
 
+/* The number of bytes from offset at on that no table and no array of the file has, such as those
+ * of a table that was outgrown; 0 if one has the first, and for kinds without such bytes. */
+uint64_t bpk_layout_unused(const struct bpk_layout *layout, uint64_t at);
+
 /* ---- NumPy files ---- */
 
 /* The first bytes of every .npy file. */

@@ -137,6 +137,11 @@ size_t bpk_layout_parts(const struct bpk_layout *layout,
 	return layout->ops->parts != NULL ? layout->ops->parts(layout->own, parts) : 0;
 }
 
+uint64_t bpk_layout_unused(const struct bpk_layout *layout, uint64_t at)
+{
+	return layout->ops->unused != NULL ? layout->ops->unused(layout->own, at) : 0;
+}
+
 /* ---- Helpers for members ---- */
 
 char *bpk_layout_text(struct bpk_view bytes, struct bpk_err *err)

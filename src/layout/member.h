@@ -23,6 +23,8 @@ struct bpk_layout_ops {
 		    struct bpk_item *item, struct bpk_err *err);
 	/* As bpk_layout_parts. NULL: no parts. */
 	size_t (*parts)(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS]);
+	/* As bpk_layout_unused. NULL: no such bytes. */
+	uint64_t (*unused)(const void *own, uint64_t at);
 	void (*close)(void *own);
 };
 

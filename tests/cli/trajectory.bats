@@ -492,6 +492,30 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 
     refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
 }
 
+@test "append --follow --bytes: an index that was outgrown between two runs had room when it was committed" {
+    need_gsd
+    # new.gsd is the file of 100 frames, whose header still names the first index, with the second,
+    # half-filled one; t.gsd has the third
+    "$python" -c 'import gsd.fl, numpy as np, shutil
+f = gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 4))
+def grow(a, b):
+    for i in range(a, b):
+        f.write_chunk("configuration/step", np.array([i], "u8"))
+        f.write_chunk("log/x", np.arange(i, dtype="f8"))
+        f.end_frame()
+grow(0, 40)
+shutil.copy("t.gsd", "first.gsd")
+grow(40, 100)
+shutil.copy("t.gsd", "new.gsd")
+grow(100, 200)'
+    dd if=first.gsd of=new.gsd bs=256 count=1 conv=notrunc status=none
+    quietly bpk pack --plain -o a.blp new.gsd
+    quietly bpk append a.blp --follow t.gsd --bytes --idle 1
+    bpk cat a.blp | same t.gsd /dev/stdin
+    printf '\1' | dd of=t.gsd bs=1 seek=$(($(stat -c %s new.gsd) - 5)) conv=notrunc status=none
+    refuses 1 'differs from a.blp' bpk append a.blp --follow t.gsd --bytes --idle 1
+}
+
 @test "append --follow creates the archive of a growing trajectory, and is killed: all frames are there" {
     need_gsd
     local more
