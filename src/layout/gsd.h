@@ -57,6 +57,8 @@ struct bpk_gsd_named {
 struct bpk_gsd_names {
 	struct bpk_buf texts;         /* char *: owned, cleaned, unique */
 	uint32_t count;               /* number of texts */
+	uint32_t nodd;                /* of them changed to be shown: no UTF-8, or controls */
+	uint32_t odd;                 /* the first of these */
 	struct bpk_gsd_named *sorted; /* by text */
 
 	/* The number of '#' before the number of a repeated name: one more than any run of '#' in a
@@ -145,6 +147,9 @@ int bpk_gsd_names_add(struct bpk_gsd_names *names, struct bpk_view name, struct 
 int bpk_gsd_names_finish(struct bpk_gsd_names *names, struct bpk_err *err);
 
 const char *bpk_gsd_name(const struct bpk_gsd_names *names, uint32_t id);
+
+/* The number of first bytes of a stored name that are shown as they are. */
+size_t bpk_gsd_text_size(struct bpk_view name);
 
 /* False if there is no such name. */
 bool bpk_gsd_name_find(const struct bpk_gsd_names *names, const char *text, uint32_t *id);

@@ -1,8 +1,8 @@
 /*
  * Internal to the salvage of GSD files. gsd_salvage.c opens one, gsd_search.c finds entries,
  * gsd_judge.c decides which of them are true, with gsd_apart.c for data that overlap and
- * gsd_holes.c for lost slots, gsd_relist.c finds the names, gsd_doubt.c marks doubtful arrays,
- * gsd_resave.c writes.
+ * gsd_holes.c for lost slots, gsd_relist.c finds the names, with gsd_respell.c for a damaged one,
+ * gsd_doubt.c marks doubtful arrays, gsd_resave.c writes.
  */
 #ifndef BPK_LAYOUT_GSD_FOUND_H
 #define BPK_LAYOUT_GSD_FOUND_H
@@ -148,6 +148,27 @@ int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err);
 /* Set names, after judge: those of the list in the header, or of one that is found, which is then
  * names_block. */
 int bpk_gsd_relist(struct bpk_gsd_found *found, struct bpk_err *err);
+
+/* ---- gsd_respell.c ---- */
+
+/* True if a stored name is one that programs write: UTF-8 text without controls. */
+bool bpk_gsd_is_name(struct bpk_view name);
+
+/*
+ * Read a list of names of which one is damaged: bytes, without zeros behind it. packed: as since
+ * version 2. texts: its names, each with its NUL, and an empty one in the place of the damaged one;
+ * nothing if the list is not of count names, or several are damaged. count 0: of any number.
+ */
+int bpk_gsd_respell(struct bpk_view bytes, bool packed, uint32_t count, struct bpk_buf *texts,
+		    struct bpk_err *err);
+
+/* Add made-up names, lost/ID, to texts, from number *count up to most. */
+int bpk_gsd_make_names(struct bpk_buf *texts, uint32_t *count, uint32_t most, struct bpk_err *err);
+
+/* Replace those of count names that are empty, or equal an earlier one, by made-up ones: names are
+ * unique in a whole file. */
+int bpk_gsd_replace_names(struct bpk_gsd_found *found, struct bpk_buf *texts, uint32_t count,
+			  struct bpk_err *err);
 
 /* ---- gsd_doubt.c ---- */
 

@@ -18,6 +18,19 @@ const char *bpk_gsd_name(const struct bpk_gsd_names *names, uint32_t id)
 	return texts_of(names)[id];
 }
 
+size_t bpk_gsd_text_size(struct bpk_view name)
+{
+	char shown[BPK_TEXT_SHOWN];
+	size_t at = 0, step;
+
+	for (; at < name.size; at += step) {
+		step = bpk_text_show(bpk_view(name.data + at, name.size - at), shown);
+		if (memcmp(shown, name.data + at, step) != 0)
+			break;
+	}
+	return at;
+}
+
 /* ---- Reading the list ---- */
 
 int bpk_gsd_names_add(struct bpk_gsd_names *names, struct bpk_view name, struct bpk_err *err)
@@ -30,6 +43,8 @@ int bpk_gsd_names_add(struct bpk_gsd_names *names, struct bpk_view name, struct 
 		free(text);
 		return -1;
 	}
+	if (bpk_gsd_text_size(name) < name.size && names->nodd++ == 0)
+		names->odd = names->count;
 	names->count++;
 	return 0;
 }

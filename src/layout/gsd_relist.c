@@ -26,21 +26,6 @@ struct list {
 
 /* ---- One list ---- */
 
-/* True if a name is one that programs write. */
-static bool is_name(struct bpk_view name)
-{
-	char shown[BPK_TEXT_SHOWN];
-
-	if (name.size == 0 || name.size > BPK_GSD_MAX_NAME)
-		return false;
-	for (size_t at = 0, step; at < name.size; at += step) {
-		step = bpk_text_show(bpk_view(name.data + at, name.size - at), shown);
-		if (memcmp(shown, name.data + at, step) != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Names of one segment each are followed by zeros up to the next one. */
 static bool is_packed(struct bpk_view bytes)
 {
@@ -62,7 +47,7 @@ static int take_names(struct list *list, struct bpk_view bytes, struct bpk_err *
 		size_t most = list->packed ? name.size : bpk_min_size(name.size, BPK_GSD_SEGMENT);
 
 		name.size = strnlen((const char *)name.data, most);
-		if (name.size == most || !is_name(name) ||
+		if (name.size == most || !bpk_gsd_is_name(name) ||
 		    !(list->packed ||
 		      bpk_is_zero(bpk_view(name.data + name.size, most - name.size))))
 			break;
@@ -103,6 +88,42 @@ static int read_list(const struct bpk_gsd_found *found, uint64_t at, uint64_t en
 	return rc;
 }
 
+/* Mend a list of which one name is damaged. count: of names that entries use, or 0. Larger lists
+ * stay as they are. */
+static int mend_list(const struct bpk_gsd_found *found, uint64_t end, uint32_t count,
+		     struct list *list, struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 }, texts = { 0 };
+	size_t size;
+	int rc;
+
+	if (end - list->at > PIECE)
+		return 0;
+	rc = bpk_buf_resize(&bytes, (size_t)(end - list->at), err);
+	if (rc == 0)
+		rc = bpk_source_need_at(found->source, list->at, bpk_span(bytes.data, bytes.size),
+					err);
+	for (size = bytes.size; size > 0 && bytes.data[size - 1] == 0;)
+		size--;
+	if (rc == 0)
+		rc = bpk_gsd_respell(bpk_view(bytes.data, size), list->packed, count, &texts, err);
+	if (rc == 0 && texts.size > 0) {
+		bpk_buf_clear(&list->texts);
+		*list = (struct list){ .texts = texts,
+				       .used = bpk_min_size(size + 2, bytes.size),
+				       .ended = true,
+				       .whole = true,
+				       .packed = list->packed,
+				       .at = list->at };
+		for (size_t i = 0; i < texts.size; i++)
+			list->count += texts.data[i] == 0;
+	} else {
+		bpk_buf_clear(&texts);
+	}
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
 /* ---- The list in the header ---- */
 
 /* A pointer to other bytes than names would take these from the array that they belong to. */
@@ -110,15 +131,19 @@ int bpk_gsd_names_look(struct bpk_gsd_found *found, struct bpk_err *err)
 {
 	struct bpk_gsd_block *block = &found->names_block;
 	struct list list = { 0 };
+	bool is_whole;
 	int rc = 0;
 
 	if (found->has_names)
 		rc = read_list(found, block->offset, block->offset + block->size, &list, err);
+	is_whole = list.count > 0 && list.whole;
+	if (rc == 0 && found->has_names && !is_whole)
+		rc = mend_list(found, block->offset + block->size, 0, &list, err);
 	found->has_names = list.count > 0 && list.ended;
 	if (!found->has_names)
 		*block = (struct bpk_gsd_block){ 0 };
 	found->names_end = block->offset + list.used;
-	found->nnames = found->has_names && list.whole ? list.count : 0;
+	found->nnames = is_whole ? list.count : 0;
 	bpk_buf_clear(&list.texts);
 	return rc;
 }
@@ -135,8 +160,8 @@ static void note_neighbour(struct bpk_gsd_found *found, const struct bpk_gsd_ext
 }
 
 /* Where the bytes end that the list in the header may have: its room may be damaged. *is_begin:
- * none that belong to nothing are before it, which could be the beginning of the list. A list that
- * is not behind other bytes is doubted. */
+ * none that belong to nothing are before it, which could be the beginning of the list, or they may
+ * be those of a lost array. A list that is not behind other bytes is doubted. */
 static int find_end(struct bpk_gsd_found *found, uint64_t *end, bool *is_begin, struct bpk_err *err)
 {
 	const struct bpk_gsd_block *block = &found->names_block;
@@ -153,7 +178,7 @@ static int find_end(struct bpk_gsd_found *found, uint64_t *end, bool *is_begin, 
 	for (size_t i = 0; i < gaps.count; i++)
 		if (gaps.extents[i].offset > block->offset)
 			*end = bpk_min_u64(*end, gaps.extents[i].offset);
-	while (rc == 0 && *is_begin) {
+	while (rc == 0 && *is_begin && found->lost.size == 0) {
 		rc = bpk_gsd_gaps_next(found, &gaps, &at, &gap_end, err);
 		*is_begin = rc != 0 || gap_end != block->offset;
 	}
@@ -164,8 +189,8 @@ static int find_end(struct bpk_gsd_found *found, uint64_t *end, bool *is_begin, 
 }
 
 /* GSD's library refuses a list whose room does not end with a byte 0: it is written anew. */
-static int read_named(struct bpk_gsd_found *found, struct list *list, bool *is_begin,
-		      struct bpk_err *err)
+static int read_named(struct bpk_gsd_found *found, uint32_t count, struct list *list,
+		      bool *is_begin, struct bpk_err *err)
 {
 	const struct bpk_gsd_block *block = &found->names_block;
 	uint64_t end;
@@ -176,7 +201,14 @@ static int read_named(struct bpk_gsd_found *found, struct list *list, bool *is_b
 			       err) != 0)
 		return -1;
 	found->names_new = found->names_new || last != 0 || end < block->offset + block->size;
-	return read_list(found, found->names_block.offset, end, list, err);
+	if (read_list(found, block->offset, end, list, err) != 0)
+		return -1;
+	if (list->whole)
+		return 0;
+	if (mend_list(found, end, count, list, err) != 0)
+		return -1;
+	found->names_new = found->names_new || list->whole;
+	return list->whole ? bpk_gsd_found_doubt(found, err, "the list of names is damaged") : 0;
 }
 
 /* ---- The search ---- */
@@ -286,115 +318,6 @@ static uint32_t count_ids(const struct bpk_gsd_found *found)
 	return count;
 }
 
-/* The number of "lost/" that a made-up name begins with, so that it is none of the list. */
-static unsigned count_prefixes(const struct list *list)
-{
-	const char *texts = (const char *)list->texts.data;
-	unsigned most = 0;
-
-	for (size_t at = 0; at < list->texts.size; at += strlen(texts + at) + 1) {
-		unsigned count = 0;
-
-		while (strncmp(texts + at + 5 * count, "lost/", 5) == 0)
-			count++;
-		most = count > most ? count : most;
-	}
-	return most + 1;
-}
-
-static int make_name(struct bpk_buf *texts, unsigned prefixes, uint32_t id, struct bpk_err *err)
-{
-	for (unsigned i = 0; i < prefixes; i++)
-		if (bpk_buf_append(texts, bpk_view("lost/", 5), err) != 0)
-			return -1;
-	return bpk_buf_printf(texts, err, "%u", id) != 0
-		       ? -1
-		       : bpk_buf_append(texts, bpk_view("", 1), err);
-}
-
-/* Names that no list has are made up. */
-static int make_names(struct list *list, uint32_t count, struct bpk_err *err)
-{
-	unsigned prefixes = count_prefixes(list);
-
-	for (; list->count < count; list->count++)
-		if (make_name(&list->texts, prefixes, list->count, err) != 0)
-			return -1;
-	return 0;
-}
-
-struct name {
-	const char *text;
-	uint32_t id;
-	bool repeated;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-	int order = strcmp(x->text, y->text);
-
-	return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Mark names that an earlier one equals. Those of 63 bytes are of GSD's library, which cuts longer
- * ones. Returns their number. */
-static uint32_t mark_repeated(struct name *names, uint32_t count)
-{
-	uint32_t repeated = 0;
-
-	qsort(names, count, sizeof *names, by_text);
-	for (uint32_t i = 1; i < count; i++) {
-		names[i].repeated = strcmp(names[i].text, names[i - 1].text) == 0 &&
-				    strlen(names[i].text) != BPK_GSD_SEGMENT - 1;
-		repeated += names[i].repeated;
-	}
-	qsort(names, count, sizeof *names, by_id);
-	return repeated;
-}
-
-/* Names are unique in a whole file. */
-static int replace_repeated(struct bpk_gsd_found *found, struct list *list, struct bpk_err *err)
-{
-	struct name *names = bpk_calloc(list->count + 1, sizeof *names, err);
-	const char *texts = (const char *)list->texts.data;
-	unsigned prefixes = count_prefixes(list);
-	struct bpk_buf other = { 0 };
-	uint32_t repeated, id = 0;
-	int rc = 0;
-
-	if (names == NULL)
-		return -1;
-	for (size_t at = 0; at < list->texts.size; at += strlen(texts + at) + 1, id++)
-		names[id] = (struct name){ .text = texts + at, .id = id };
-	repeated = mark_repeated(names, list->count);
-	for (id = 0; rc == 0 && repeated > 0 && id < list->count; id++)
-		rc = names[id].repeated
-			     ? make_name(&other, prefixes, id, err)
-			     : bpk_buf_append(&other,
-					      bpk_view(names[id].text, strlen(names[id].text) + 1),
-					      err);
-	free(names);
-	if (rc != 0 || repeated == 0) {
-		bpk_buf_clear(&other);
-		return rc;
-	}
-	bpk_buf_clear(&list->texts);
-	list->texts = other;
-	found->names_new = true;
-	return bpk_gsd_found_doubt(
-		found, err, "%u %s, and %s made up: lost/ID", repeated,
-		bpk_plural(repeated, "name equals another one", "names equal others"),
-		bpk_plural(repeated, "is", "are"));
-}
-
 /* The last name before damage may be a part of one. */
 static void drop_last(struct list *list)
 {
@@ -433,9 +356,9 @@ static int replace(struct bpk_gsd_found *found, struct list *list, bool is_begin
 	found->names_end = list->at + list->used;
 	if (rc != 0 || list->count >= count)
 		return rc;
-	return bpk_gsd_found_doubt(found, err, "%u of %u %s lost, and %s made up: lost/%u%s",
+	return bpk_gsd_found_doubt(found, err, "%u of %u names %s lost, and %s made up: lost/%u%s",
 				   count - list->count, count,
-				   bpk_plural(count - list->count, "name is", "names are"),
+				   bpk_plural(count - list->count, "is", "are"),
 				   bpk_plural(count - list->count, "is", "are"), list->count,
 				   list->count + 1 < count ? " and up" : "");
 }
@@ -448,14 +371,14 @@ int bpk_gsd_relist(struct bpk_gsd_found *found, struct bpk_err *err)
 	int rc = 0;
 
 	if (found->has_names)
-		rc = read_named(found, &list, &is_begin, err);
+		rc = read_named(found, count, &list, &is_begin, err);
 	if (rc == 0 && (!list.whole || !is_begin || list.count < count))
 		rc = replace(found, &list, is_begin, count, err);
 	found->names_new = found->names_new || list.count < count;
 	if (rc == 0)
-		rc = make_names(&list, count, err);
+		rc = bpk_gsd_make_names(&list.texts, &list.count, count, err);
 	if (rc == 0)
-		rc = replace_repeated(found, &list, err);
+		rc = bpk_gsd_replace_names(found, &list.texts, list.count, err);
 	if (found->version == 0)
 		found->version = list.packed || list.count < 2 ? 0x20000 : 0x10000;
 	found->names = list.texts;

@@ -150,6 +150,15 @@ static int check_lost(const struct bpk_gsd *gsd, uint64_t unused, struct bpk_err
 	return advise(err);
 }
 
+/* Programs write names as UTF-8 text. */
+static int check_names(const struct bpk_gsd_names *names, struct bpk_err *err)
+{
+	if (names->nodd == 0)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "name %u of the list is no text: %s", names->odd,
+			bpk_gsd_name(names, names->odd));
+}
+
 static int verify(const struct look *look, struct bpk_err *err)
 {
 	const struct bpk_gsd *gsd = look->gsd;
@@ -157,7 +166,7 @@ static int verify(const struct look *look, struct bpk_err *err)
 
 	if (gsd->damage.kind != BPK_OK)
 		return fail_damaged(gsd, err);
-	if (check_overlaps(gsd, &total, err) != 0)
+	if (check_names(&gsd->names, err) != 0 || check_overlaps(gsd, &total, err) != 0)
 		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
 	if (look_behind(look, err) != 0)
 		return -1;

@@ -122,6 +122,26 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     [ "$(bpk cat --name lost/1 o.gsd | od -An -v -t u8 | tr -s ' \n' ' ')" = "$(steps whole)" ]
 }
 
+@test "a damaged name costs no other one" {
+    need_python
+    make_gsd whole 5
+    local at byte want
+    while read -r at byte want; do
+        cp whole t.gsd
+        put t.gsd "$at" "$byte"
+        refuses 2 't.gsd: .*name .*; bpk repair t.gsd shows' bpk verify t.gsd
+        saves 2 'the list of names is damaged' bpk repair --apply -f -o o.gsd t.gsd
+        quietly bpk verify o.gsd
+        [ "$(bpk ls -0 o.gsd | sort -z | tr '\0' ' ')" = "$want " ]
+    done <<'EOF'
+4352 \x80 log/x lost/0
+4352 \0 log/x lost/0
+4357 \1 log/x lost/0
+4370 \x81 log/x particles/position
+4373 \xff lost/1 particles/position
+EOF
+}
+
 @test "an older index gives back the entries of a damaged one, and the status is 0" {
     need_python
     make_gsd t.gsd 70 # 140 entries: the index of 128 was outgrown
@@ -165,7 +185,7 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     # an equal name
     make_gsd t.gsd 3
     put t.gsd $((4352 + 19)) 'particles/position\0'
-    saves 2 '1 name equals another one, and is made up' bpk repair --apply -f -o o.gsd t.gsd
+    saves 2 '1 name is damaged or equals another one, and is made up' bpk repair --apply -f -o o.gsd t.gsd
     quietly bpk verify o.gsd
 }
 
