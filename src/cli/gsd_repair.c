@@ -152,7 +152,7 @@ static const char *consequence_of(const struct job *job)
 		return "";
 	if (job->info->nlost == 0)
 		return "; bpk repair --apply -o OUT FILE writes them";
-	if (job->info->needs_first)
+	if (job->info->needs_first || job->info->nlost == job->info->nframes)
 		return job->how->applies ? "; --fill zero keeps what is left of them"
 					 : "; bpk repair --apply --fill zero -o OUT FILE keeps "
 					   "what is left of them";
@@ -207,6 +207,27 @@ static int check_usage(const struct bpk_salvage_how *how, struct bpk_err *err)
 	return 0;
 }
 
+/* Frames that others need, or all, are not left out. */
+static int check_skip(const struct job *job, struct bpk_err *err)
+{
+	const struct bpk_gsd_found_info *info = job->info;
+
+	if (!job->how->applies || job->how->fill != BPK_FILL_SKIP)
+		return 0;
+	if (info->needs_first)
+		bpk_fail(err, BPK_CORRUPT,
+			 "frame 0 has lost arrays, and readers of the schema hoomd take from it "
+			 "those that later frames lack; --fill zero keeps it");
+	else if (info->nlost == info->nframes)
+		bpk_fail(err, BPK_CORRUPT,
+			 "%" PRIu64 " of %" PRIu64 " frames %s lost arrays; --fill zero keeps "
+			 "what is left of them",
+			 info->nlost, info->nframes, bpk_plural(info->nlost, "has", "have"));
+	else
+		return 0;
+	return bpk_input_subject(&job->in, err);
+}
+
 static int repair(struct job *job, struct bpk_err *err)
 {
 	const struct bpk_salvage_how *how = job->how;
@@ -217,12 +238,8 @@ static int repair(struct job *job, struct bpk_err *err)
 		return bpk_input_subject(&job->in, err);
 	job->info = bpk_gsd_found_info(job->found);
 	show_map(job);
-	if (how->applies && how->fill == BPK_FILL_SKIP && job->info->needs_first) {
-		bpk_fail(err, BPK_CORRUPT,
-			 "frame 0 has lost arrays, and readers of the schema hoomd take from it "
-			 "those that later frames lack; --fill zero keeps it");
-		return bpk_input_subject(&job->in, err);
-	}
+	if (check_skip(job, err) != 0)
+		return -1;
 	if (how->applies && (job->info->nlost == 0 || how->fill != BPK_FILL_NONE) &&
 	    save(job, err) != 0)
 		return -1;

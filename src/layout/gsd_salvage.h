@@ -56,9 +56,9 @@ const struct bpk_gsd_found_info *bpk_gsd_found_info(const struct bpk_gsd_found *
 
 /*
  * Write the arrays that were found as a GSD file into an empty draft: the bytes of source with a
- * new header, and a new index behind them. skip: without the frames of the fate LOST; the numbers
- * of later ones become lower. Otherwise these frames lack their lost arrays, and zeros stand for
- * data behind the end of source. Holes of source stay holes.
+ * new header, and a new index behind them. skip: without the frames of the fate LOST, which are
+ * not all; the numbers of later ones become lower. Otherwise these frames lack their lost arrays,
+ * and zeros stand for data behind the end of source. Holes of source stay holes.
  */
 int bpk_gsd_found_write(const struct bpk_gsd_found *found, bool skip, struct bpk_draft *draft,
 			struct bpk_err *err);

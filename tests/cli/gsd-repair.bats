@@ -87,6 +87,19 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     [ "$(steps o.gsd)" = ' 0 1 3 4 ' ]
 }
 
+@test "frames that have all lost arrays are not left out" {
+    need_python
+    make_gsd t.gsd 2
+    put t.gsd 112 'other' # the schema
+    zero t.gsd 256 32
+    zero t.gsd $((256 + 2 * 32)) 32
+    refuses 2 '2 of 2 frames have lost arrays; bpk repair --apply --fill zero -o OUT t.gsd keeps what is left of them$' bpk repair t.gsd
+    refuses 2 '2 of 2 frames have lost arrays; --fill zero keeps what is left of them$' bpk repair --apply --fill skip -o o.gsd t.gsd
+    [ ! -e o.gsd ]
+    saves 2 'they have what is left of them' bpk repair --apply --fill zero -o o.gsd t.gsd
+    [ "$(steps o.gsd)" = ' 0 1 ' ]
+}
+
 @test "a slot of zeros between entries is damage, not the end of the index" {
     need_python
     make_gsd t.gsd 5
