@@ -137,16 +137,28 @@ static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 			sound, gsd->damage.text, sound);
 }
 
-/* An index of zeros beside data may be a lost one. Only bpk, which keeps an idle index, leaves data
- * in a file when it cuts off all frames. */
-static int check_lost(const struct bpk_gsd *gsd, uint64_t unused, struct bpk_err *err)
+/* The end of the last table. */
+static uint64_t tables_end(const struct bpk_gsd *gsd)
 {
-	if (gsd->nentries > 0 || unused == 0 || idle_size(gsd) > 0)
+	uint64_t end = bpk_max_u64(gsd->index.offset + gsd->index.size,
+				   gsd->names_block.offset + gsd->names_block.size);
+
+	return bpk_max_u64(end, idle_size(gsd) > 0 ? gsd->idle.offset + gsd->idle.size : 0);
+}
+
+/* An index of zeros may be a lost one: a file from which all frames were cut off ends with its
+ * tables. */
+static int check_lost(const struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	uint64_t end = tables_end(gsd);
+
+	if (gsd->version == 0 || gsd->nentries > 0 || gsd->file_size <= end)
 		return 0;
 	bpk_fail(err, BPK_CORRUPT,
-		 "has no frames, but %" PRIu64 " bytes that no entry describes: its index is lost, "
-		 "or its writer was killed in the first frame",
-		 unused);
+		 "has no frames, but %" PRIu64
+		 " bytes behind its tables: its index is lost, or its "
+		 "writer was killed in the first frame",
+		 gsd->file_size - end);
 	return advise(err);
 }
 
@@ -170,9 +182,9 @@ static int verify(const struct look *look, struct bpk_err *err)
 		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
 	if (look_behind(look, err) != 0)
 		return -1;
-	unused = count_unused(gsd, total);
-	if (check_lost(gsd, unused, err) != 0)
+	if (check_lost(gsd, err) != 0)
 		return -1;
+	unused = count_unused(gsd, total);
 	if (unused > 0)
 		say(look,
 		    "%" PRIu64 " bytes hold nothing: tables that were outgrown, frames that "

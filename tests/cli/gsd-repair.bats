@@ -166,7 +166,7 @@ EOF
     [ ! -s "$err" ]
     cmp whole <(steps o.gsd)
     zero t.gsd "$at" $((140 * 32))
-    refuses 2 'has no frames, but .* bytes that no entry describes: its index is lost, or .*; bpk repair' bpk verify t.gsd
+    refuses 2 'has no frames, but .* bytes behind its tables: its index is lost, or .*; bpk repair' bpk verify t.gsd
     saves 2 'its index was found at 256.*later frames may be lost' bpk repair --apply -f -o o.gsd t.gsd
     [ "$(steps o.gsd)" = "$(head -c $(($(printf ' %s' $(seq 0 63) | wc -c) + 1)) whole)" ]
 }
