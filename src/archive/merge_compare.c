@@ -1,5 +1,4 @@
-/* Compares the chunks of damaged copies: those of one archive do not contradict each other. Called
- * by merge.c, merge_trust.c and merge_runs.c. */
+/* Reads the chunks of damaged copies, and compares two of them. Called by the other files. */
 #include "archive/merge_inner.h"
 
 #include <inttypes.h>
@@ -10,31 +9,6 @@ int bpk_merge_fail_other(const struct bpk_merge *m, size_t a, size_t b, const ch
 	return bpk_fail(err, BPK_FAILED,
 			"%s and %s are not copies of one archive: %" PRIu64 " and %" PRIu64 " %s",
 			m->copies[a].path, m->copies[b].path, x, y, of);
-}
-
-/* True if a chunk tells the size of all but the last one. */
-static bool has_size(const struct bpk_salvage *found)
-{
-	for (size_t i = 0; i < found->count; i++)
-		if (found->all[i].intact && found->all[i].number + 1 < found->nchunks)
-			return true;
-	return false;
-}
-
-/* Numbers and sizes, as far as they are certain. */
-static int compare_sizes(const struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-
-	if (x->count == 0 || y->count == 0 || !x->counted || !y->counted || x->estimated ||
-	    y->estimated)
-		return 0;
-	if (x->nchunks < y->nchunks ? !x->is_least : x->nchunks > y->nchunks && !y->is_least)
-		return bpk_merge_fail_other(m, a, b, "chunks", x->nchunks, y->nchunks, err);
-	if (x->chunk_size != y->chunk_size && has_size(x) && has_size(y))
-		return bpk_merge_fail_other(m, a, b, "bytes in a chunk", x->chunk_size,
-					    y->chunk_size, err);
-	return 0;
 }
 
 /* source: NULL if the file that a chunk was found in is not there any more. */
@@ -115,47 +89,9 @@ struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
 	};
 }
 
-static int compare_chunk(struct bpk_merge *m, size_t a, const struct bpk_saved *x, size_t b,
-			 const struct bpk_saved *y, bool *same, struct bpk_err *err)
-{
-	struct bpk_merge_file *left = bpk_merge_file_of(m, &m->found[a], x);
-	struct bpk_merge_file *right = bpk_merge_file_of(m, &m->found[b], y);
-	struct bpk_merge_run first = bpk_merge_run_of(&m->found[a], x, a);
-	struct bpk_merge_run second = bpk_merge_run_of(&m->found[b], y, b);
-
-	*same = true;
-	if (left == NULL || right == NULL || !x->intact || !y->intact)
-		return 0;
-	return bpk_merge_compare_runs(m, left, &first, right, &second, same, err);
-}
-
 bool bpk_merge_is_sure(const struct bpk_salvage *found)
 {
 	return found->counted && found->doubt.size == 0 && !found->disordered;
-}
-
-/* Compare the chunks of the same numbers. Without digests a chunk that unpacks may be damaged, so
- * copies contradict each other if most chunks differ. */
-static int compare_chunks(struct bpk_merge *m, size_t a, size_t b, struct bpk_err *err)
-{
-	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
-	size_t i = 0, k = 0, nsame = 0, nother = 0;
-	uint64_t first = 0;
-
-	while (i < x->count && k < y->count) {
-		uint64_t left = x->all[i].number, right = y->all[k].number;
-		bool same = true;
-
-		if (left == right &&
-		    compare_chunk(m, a, &x->all[i], b, &y->all[k], &same, err) != 0)
-			return -1;
-		if (!same && nother++ == 0)
-			first = left;
-		nsame += left == right && same;
-		i += left <= right;
-		k += right <= left;
-	}
-	return nother > (m->proven ? 0 : nsame) ? bpk_merge_fail_differ(m, first, a, b, err) : 0;
 }
 
 bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b)
@@ -163,33 +99,4 @@ bool bpk_merge_has_same_list(const struct bpk_merge *m, size_t a, size_t b)
 	const struct bpk_salvage *x = &m->found[a], *y = &m->found[b];
 
 	return x->exchangeable && y->exchangeable && x->state != 0 && x->state == y->state;
-}
-
-/* The numbers of the chunks are certain, though metadata may be lost. */
-static bool has_numbers(const struct bpk_salvage *found)
-{
-	return bpk_merge_is_sure(found) ||
-	       (found->counted && !found->estimated && !found->disordered && !found->has_doubts);
-}
-
-/* Of two chunks that differ neither decides unless both were tested by digests, or no copy has
- * any; and that of a file that was copied or exchanged is no chunk of its number. */
-static bool are_equals(const struct bpk_merge *m, size_t a, size_t b)
-{
-	return !bpk_merge_has_same_list(m, a, b) && has_numbers(&m->found[a]) &&
-	       has_numbers(&m->found[b]) &&
-	       (!m->proven || (m->found[a].proven && m->found[b].proven));
-}
-
-int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err)
-{
-	for (size_t c = 0; c < m->ncopies; c++)
-		m->proven = m->proven || m->found[c].proven;
-	for (size_t b = 1; b < m->ncopies; b++)
-		for (size_t a = 0; a < b; a++) {
-			if (compare_sizes(m, a, b, err) != 0 ||
-			    (are_equals(m, a, b) && compare_chunks(m, a, b, err) != 0))
-				return -1;
-		}
-	return 0;
 }

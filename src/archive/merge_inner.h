@@ -189,7 +189,10 @@ int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
 /* Make the place of this copy alone, as it is. The chunks of the others are kept in spare. */
 void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 
-/* ---- Copies of other archives: merge_kin.c ---- */
+/* ---- Copies of other archives: merge_numbers.c, merge_kin.c ---- */
+
+/* Fails if two copies contradict each other. */
+int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);
 
 /* A copy by itself. */
 struct bpk_merge_own {
@@ -396,9 +399,6 @@ int bpk_merge_prove(struct bpk_merge *m, struct bpk_err *err);
 
 /* The numbers of a copy's chunks are certain by the copy alone. */
 bool bpk_merge_is_sure(const struct bpk_salvage *found);
-
-/* Fails if two copies contradict each other. */
-int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);
 
 /* A chunk that was found in a copy, at its place there. */
 struct bpk_merge_run bpk_merge_run_of(const struct bpk_salvage *found,
