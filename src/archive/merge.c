@@ -126,10 +126,10 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 		if (search(m, c, err) != 0 || bpk_merge_test_order(m, c, err) != 0)
 			return -1;
 	if (bpk_merge_list(m, err) != 0 || bpk_merge_lose_copied(m, err) != 0 ||
-	    bpk_merge_compare(m, err) != 0 || bpk_merge_compare_order(m, err) != 0 ||
-	    bpk_merge_find_states(m, err) != 0 || bpk_merge_keep_intact(m, err) != 0 ||
-	    bpk_merge_judge(m, err) != 0 || list_known(m, err) != 0 ||
-	    bpk_merge_choose(m, err) != 0)
+	    bpk_merge_find_intact(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
+	    bpk_merge_compare_order(m, err) != 0 || bpk_merge_find_states(m, err) != 0 ||
+	    bpk_merge_keep_intact(m, err) != 0 || bpk_merge_judge(m, err) != 0 ||
+	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)
 		return -1;
 	if (bpk_merge_take_chunks(m, err) != 0 || bpk_merge_mix(m, err) != 0 ||
 	    bpk_merge_settle_rivals(m, err) != 0 || bpk_merge_prove(m, err) != 0 ||

@@ -92,6 +92,13 @@ struct bpk_merge_state {
 	uint64_t files; /* a hash of their names, inodes, sizes and times */
 };
 
+/* A copy by itself. */
+struct bpk_merge_own {
+	bool intact;
+	bool proven;       /* and its chunks at their places: by a seal, an identity, or digests */
+	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
+};
+
 struct bpk_merge {
 	const struct bpk_input *copies;
 	size_t ncopies;
@@ -100,6 +107,7 @@ struct bpk_merge {
 	void *arg;                                     /* its */
 	struct bpk_merge_state states[BPK_MERGE_MOST]; /* before the search */
 	struct bpk_salvage found[BPK_MERGE_MOST];      /* in each copy alone */
+	struct bpk_merge_own own[BPK_MERGE_MOST];      /* known before copies are compared */
 	struct bpk_salvage spare[BPK_MERGE_MOST];      /* and in those that another one replaced */
 	struct bpk_merge_prints prints[BPK_MERGE_MOST];
 	struct bpk_merge_file *files; /* by name */
@@ -182,6 +190,9 @@ int bpk_merge_test(const struct bpk_merge *m, struct bpk_place *place, bpk_merge
  * ones: note that it is disordered. Fails if the machine does. */
 int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err);
 
+/* Find the copies that are intact. Fails if the machine does. */
+int bpk_merge_find_intact(struct bpk_merge *m, struct bpk_err *err);
+
 /* If copies are intact, take nothing of the others: bytes that no digest covers would come from any
  * copy. */
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err);
@@ -194,16 +205,9 @@ void bpk_merge_keep_only(struct bpk_merge *m, size_t copy);
 /* Fails if two copies contradict each other. */
 int bpk_merge_compare(struct bpk_merge *m, struct bpk_err *err);
 
-/* A copy by itself. */
-struct bpk_merge_own {
-	bool intact;
-	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
-};
-
 /* Fails if a copy whose numbers are not certain shows no sign of being one of the same archive as
- * the others. states: by copy. */
-int bpk_merge_check_kin(struct bpk_merge *m, const struct bpk_merge_own *states,
-			struct bpk_err *err);
+ * the others. */
+int bpk_merge_check_kin(struct bpk_merge *m, struct bpk_err *err);
 
 /* Fail since the copies a and b have x and y of them, "chunks" for example. */
 int bpk_merge_fail_other(const struct bpk_merge *m, size_t a, size_t b, const char *of, uint64_t x,

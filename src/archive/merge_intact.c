@@ -112,6 +112,7 @@ struct tested {
 	size_t copy;
 	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */
 	bool is_bare;      /* no digest tells whether its chunks are intact */
+	bool is_sealed;
 };
 
 /* Fails if a chunk is not intact, or not the one that a seal proves. The search may have found
@@ -126,12 +127,13 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	int rc = 0;
 
 	t->raw_size = info->raw_size;
-	t->is_bare = !info->seal.sealed &&
+	t->is_sealed = info->seal.sealed;
+	t->is_bare = !t->is_sealed &&
 		     (info->chunks.checksum == NULL || info->chunks.checksum->size == 0);
 	/* of concatenated archives the search has those of one */
 	if (!found->is_part && bpk_salvage_intact(found) < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
-	if (info->seal.sealed && ops->prove(reader, 0, BPK_UNKNOWN, err) != 0)
+	if (t->is_sealed && ops->prove(reader, 0, BPK_UNKNOWN, err) != 0)
 		return -1;
 	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
 	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
@@ -158,6 +160,8 @@ static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *st
 	state->raw_size = tested.raw_size;
 	state->intact = passed && verdict != BPK_MERGE_REFUTED &&
 			(!tested.is_bare || verdict == BPK_MERGE_PROVEN);
+	state->proven = state->intact && (tested.is_sealed || m->found[copy].numbered ||
+					  verdict == BPK_MERGE_PROVEN);
 	return 0;
 }
 
@@ -196,25 +200,29 @@ static void drop_files(struct bpk_merge *m)
 		m->names[i] = m->files[i].name;
 }
 
+int bpk_merge_find_intact(struct bpk_merge *m, struct bpk_err *err)
+{
+	for (size_t c = 0; c < m->ncopies; c++)
+		if (look(m, c, &m->own[c], err) != 0)
+			return -1;
+	return 0;
+}
+
 int bpk_merge_keep_intact(struct bpk_merge *m, struct bpk_err *err)
 {
-	struct bpk_merge_own states[BPK_MERGE_MOST] = { 0 };
 	int first = BPK_MERGE_UNION;
 
-	for (size_t c = 0; c < m->ncopies; c++) {
-		if (look(m, c, &states[c], err) != 0)
-			return -1;
-		if (states[c].intact && first == BPK_MERGE_UNION)
-			first = (int)c;
-	}
-	if (bpk_merge_check_kin(m, states, err) != 0)
+	if (bpk_merge_check_kin(m, err) != 0)
 		return -1;
+	for (size_t c = 0; first == BPK_MERGE_UNION && c < m->ncopies; c++)
+		if (m->own[c].intact)
+			first = (int)c;
 	if (first == BPK_MERGE_UNION)
 		return 0;
 	if (bpk_merge_find_strange(m, first, err) != 0)
 		return -1;
 	for (size_t c = 0; c < m->ncopies; c++)
-		if (!states[c].intact)
+		if (!m->own[c].intact)
 			drop_copy(m, c);
 	drop_files(m);
 	return 0;

@@ -75,16 +75,16 @@ static void list_spots(struct kinship *k, size_t copy)
 	qsort(known->spots, known->nspots, sizeof *known->spots, compare_spots);
 }
 
-static int list_copy(struct kinship *k, size_t copy, const struct bpk_merge_own *state,
-		     struct bpk_err *err)
+static int list_copy(struct kinship *k, size_t copy, struct bpk_err *err)
 {
 	const struct bpk_salvage *found = &k->merge->found[copy];
 	const struct bpk_merge_prints *prints = &k->merge->prints[copy];
+	const struct bpk_merge_own *own = &k->merge->own[copy];
 	struct known *known = &k->all[copy];
 
 	known->kin = copy;
-	known->sure = (state->intact && !found->contradicted) || bpk_merge_is_sure(found);
-	known->raw_size = state->raw_size;
+	known->sure = (own->intact && !found->contradicted) || bpk_merge_is_sure(found);
+	known->raw_size = own->raw_size;
 	known->bytes = bpk_calloc(prints->count + 1, sizeof *known->bytes, err);
 	known->spots = bpk_calloc(found->count + 1, sizeof *known->spots, err);
 	if (known->bytes == NULL || known->spots == NULL)
@@ -428,14 +428,13 @@ static int compare_all(struct kinship *k, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_merge_check_kin(struct bpk_merge *m, const struct bpk_merge_own *states,
-			struct bpk_err *err)
+int bpk_merge_check_kin(struct bpk_merge *m, struct bpk_err *err)
 {
 	struct kinship k = { .merge = m };
 	int rc = bpk_merge_list_prints(m, err);
 
 	for (size_t c = 0; rc == 0 && c < m->ncopies; c++)
-		rc = list_copy(&k, c, &states[c], err);
+		rc = list_copy(&k, c, err);
 	if (rc == 0)
 		rc = compare_all(&k, err);
 	for (size_t c = 0; c < m->ncopies; c++) {

@@ -199,11 +199,15 @@ static size_t count_hashes(const struct result *r, uint64_t hash)
 	return count;
 }
 
-/* True if the result has chunks with this hash less often than the copy. */
+/* True if the result has chunks with this hash less often than the copy. Where it is proven, and
+ * has this one once, damage has copied it: its data do not repeat. */
 static bool has_fewer(const struct result *r, size_t copy, const struct bpk_merge_print *print)
 {
-	return !print->once &&
-	       count_hashes(r, print->hash) < count_prints(&r->merge->prints[copy], print->hash);
+	size_t count = print->once ? 0 : count_hashes(r, print->hash);
+	bool copied = count == 1 && r->whose != BPK_MERGE_UNION && r->merge->own[r->whose].proven;
+
+	return !print->once && !copied &&
+	       count < count_prints(&r->merge->prints[copy], print->hash);
 }
 
 /* True if the result has no file of this name, or no chunk of it. */

@@ -1738,3 +1738,31 @@ open("B.blp", "wb").write(b)'
         [ "$status" -eq 2 ] || die "$copies: status $status"
     done
 }
+
+@test "beside an intact copy, chunks that were copied in another one are no contradiction" {
+    need_python
+    local order
+    data noise 40000 A
+    # the seal proves that no writer put them there
+    bpk pack -q -z 4K -t 8 --seal --checksum crc32 -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
+    for order in "0.blp 1.blp" "1.blp 0.blp"; do
+        quietly bpk repair --merge -f -o new.blp $order
+        same 0.blp new.blp
+    done
+    # one that came in moves all others
+    { head -c "$(offset_of 0.blp 3)" 0.blp && tail -c +$(($(offset_of 0.blp 2) + 1)) 0.blp; } >2.blp
+    bpk repair --merge -f -o new.blp 2.blp 0.blp
+    same 0.blp new.blp
+    rm 0.blp
+    bpk pack -q -z 4K -t 8 -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
+    hurt 1.blp $(($(offset_of 0.blp 6) + 900)) 4
+    for order in "0.blp 1.blp" "1.blp 0.blp"; do
+        ends 2 bpk repair --merge -f -o new.blp $order
+        says 'are of two states of the archive, as chunks at other places show'
+        same 0.blp new.blp
+    done
+}
