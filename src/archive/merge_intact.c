@@ -68,10 +68,11 @@ static int find_shift(const struct bpk_merge *m, size_t copy, bool *shifted, str
 	return 0;
 }
 
-/* *refuted: the seal proves other chunks. */
+/* *refuted: the seal proves other chunks. Its tree of leaves tells that of some chunks, too. */
 static int test_seal(struct bpk_merge *m, size_t copy, bool *refuted, struct bpk_err *err)
 {
 	const struct bpk_read_options options = { .as_stored = true };
+	const struct bpk_salvage *found = &m->found[copy];
 	const struct bpk_reader_ops *ops = m->format->reader;
 	struct bpk_place place = m->copies[copy].place;
 	struct bpk_err why = { 0 };
@@ -79,8 +80,8 @@ static int test_seal(struct bpk_merge *m, size_t copy, bool *refuted, struct bpk
 
 	*refuted = false;
 	if (ops->open(&place, &options, &reader, &why) == 0) {
-		if (ops->info(reader)->seal.sealed && ops->prove(reader, 0, BPK_UNKNOWN, &why) != 0)
-			*refuted = why.kind == BPK_CORRUPT;
+		if (ops->refutes(reader, &place, found, refuted, &why) != 0)
+			*refuted = false;
 		ops->close(reader);
 	}
 	return bpk_err_pass(&why, err) == 0 ? 0 : bpk_input_subject(&m->copies[copy], err);
@@ -92,17 +93,20 @@ int bpk_merge_test_order(struct bpk_merge *m, size_t copy, struct bpk_err *err)
 	enum bpk_merge_ident verdict = BPK_MERGE_NOT_RECORDED;
 	bool refuted = false, shifted;
 
-	if (bpk_salvage_intact(found) < found->nchunks || found->count == 0 || found->numbered)
+	if (found->count == 0 || found->numbered)
+		return 0;
+	if (found->sealed && found->counted && test_seal(m, copy, &refuted, err) != 0)
+		return -1;
+	found->disordered = found->disordered || refuted;
+	if (found->disordered || bpk_salvage_intact(found) < found->nchunks)
 		return 0;
 	if (find_shift(m, copy, &shifted, err) != 0)
 		return -1;
 	if (shifted)
 		return 0;
-	if (found->sealed && test_seal(m, copy, &refuted, err) != 0)
+	if (m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
 		return -1;
-	if (!refuted && m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
-		return -1;
-	found->disordered = found->disordered || refuted || verdict == BPK_MERGE_REFUTED;
+	found->disordered = verdict == BPK_MERGE_REFUTED;
 	return 0;
 }
 
@@ -115,7 +119,7 @@ struct tested {
 	bool is_sealed;
 };
 
-/* Fails if a chunk is not intact, or not the one that a seal proves. The search may have found
+/* Fails if a chunk is not intact; the audit behind it tests the seal. The search may have found
  * chunks to which no index leads. */
 static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 {
@@ -133,8 +137,6 @@ static int test_chunks(void *arg, void *reader, struct bpk_err *err)
 	/* of concatenated archives the search has those of one */
 	if (!found->is_part && bpk_salvage_intact(found) < info->chunks.count)
 		return bpk_fail(err, BPK_CORRUPT, "chunks are lost");
-	if (t->is_sealed && ops->prove(reader, 0, BPK_UNKNOWN, err) != 0)
-		return -1;
 	while ((rc = ops->fetch(reader, &parcel, err)) == 0 &&
 	       (ops->check == NULL || (rc = ops->check(reader, &parcel, err)) == 0))
 		parcel.number++;

@@ -365,7 +365,7 @@ int bpk_members_prove(void *reader, uint64_t first, uint64_t end, struct bpk_err
 
 	if (m->kind->one->prove == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "the format has no seal");
-	if (m->in_sequence)
+	if (m->in_sequence && first < end)
 		return bpk_fail(
 			err, BPK_UNSUPPORTED,
 			"its chunks are found by walking, so no range of them can be proven; "

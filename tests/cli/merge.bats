@@ -1766,3 +1766,22 @@ open("B.blp", "wb").write(b)'
         same 0.blp new.blp
     done
 }
+
+@test "the seal of a file without offsets proves a copy, and refutes another order of chunks" {
+    need_python
+    local order
+    data noise 40000 A
+    bpk pack -q -z 4K -t 8 --seal --checksum none --no-offsets -o 0.blp A
+    cp 0.blp 1.blp
+    copy_over 1.blp 1 3
+    for order in "0.blp 1.blp" "1.blp 0.blp"; do
+        quietly bpk repair --merge -f -o new.blp $order
+        same 0.blp new.blp
+    done
+    # of some chunks, too
+    hurt 0.blp $(($(offset_of 0.blp 8) + 900)) 4
+    for order in "0.blp 1.blp" "1.blp 0.blp"; do
+        quietly bpk repair --merge -f -o new.blp $order
+        bpk cat new.blp | same - A
+    done
+}
