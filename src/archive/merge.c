@@ -125,8 +125,8 @@ static int merge(struct bpk_merge *m, struct bpk_err *err)
 	for (size_t c = 0; c < m->ncopies; c++)
 		if (search(m, c, err) != 0 || bpk_merge_test_order(m, c, err) != 0)
 			return -1;
-	if (bpk_merge_list(m, err) != 0 || bpk_merge_lose_copied(m, err) != 0 ||
-	    bpk_merge_find_intact(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
+	if (bpk_merge_list(m, err) != 0 || bpk_merge_find_intact(m, err) != 0 ||
+	    bpk_merge_lose_copied(m, err) != 0 || bpk_merge_compare(m, err) != 0 ||
 	    bpk_merge_compare_order(m, err) != 0 || bpk_merge_find_states(m, err) != 0 ||
 	    bpk_merge_keep_intact(m, err) != 0 || bpk_merge_judge(m, err) != 0 ||
 	    list_known(m, err) != 0 || bpk_merge_choose(m, err) != 0)

@@ -84,12 +84,15 @@ static int is_copied(struct bpk_merge *m, size_t copy, const struct bpk_saved *s
 	return 0;
 }
 
-/* The copy has lost these files, if it has chunks in them. */
+/* The copy has lost these files, if it has chunks in them. An intact one, whose digests over all
+ * chunks tell their order, loses none. */
 static void lose_files(struct bpk_merge *m, size_t copy, const bool *lost)
 {
 	struct bpk_salvage *found = &m->found[copy];
 	size_t kept = 0;
 
+	if (m->own[copy].intact)
+		return;
 	for (size_t i = 0; i < found->count; i++) {
 		struct bpk_merge_file *file = bpk_merge_file_of(m, found, &found->all[i]);
 

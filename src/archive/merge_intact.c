@@ -162,8 +162,9 @@ static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *st
 	state->raw_size = tested.raw_size;
 	state->intact = passed && verdict != BPK_MERGE_REFUTED &&
 			(!tested.is_bare || verdict == BPK_MERGE_PROVEN);
-	state->proven = state->intact && (tested.is_sealed || m->found[copy].numbered ||
-					  verdict == BPK_MERGE_PROVEN);
+	state->proven =
+		state->intact && (tested.is_sealed || m->found[copy].numbered ||
+				  m->found[copy].refutes != NULL || verdict == BPK_MERGE_PROVEN);
 	return 0;
 }
 

@@ -347,7 +347,8 @@ int bpk_merge_compare_order(struct bpk_merge *m, struct bpk_err *err)
 		return -1;
 	for (size_t b = 1; b < m->ncopies; b++)
 		for (size_t a = 0; a < b; a++) {
-			if (m->found[a].disordered || m->found[b].disordered)
+			if (m->found[a].disordered || m->found[b].disordered || m->own[a].proven ||
+			    m->own[b].proven)
 				continue;
 			if (compare_order(m, a, b, &differs, err) != 0)
 				return -1;

@@ -1785,3 +1785,20 @@ open("B.blp", "wb").write(b)'
         bpk cat new.blp | same - A
     done
 }
+
+@test "an intact directory with equal chunks loses no file to a copy whose data files are swapped" {
+    local order
+    data noise 20000 N
+    { head -c 16384 N && tail -c +8193 N | head -c 4096 && tail -c +16385 N; } >A
+    bpk pack -q -F chunked -z 4K -t 8 --superchunk-size 4K -o 0.blpd A
+    cp -R 0.blpd 1.blpd
+    mv 1.blpd/data/__2__.bin other
+    mv 1.blpd/data/__5__.bin 1.blpd/data/__2__.bin
+    mv other 1.blpd/data/__5__.bin
+    hurt 1.blpd/data/__0__.bin 900 4
+    for order in "0.blpd 1.blpd" "1.blpd 0.blpd"; do
+        rm -rf new.blpd
+        quietly bpk repair --merge -o new.blpd $order
+        bpk cat new.blpd | same - A
+    done
+}
