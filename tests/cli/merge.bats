@@ -1802,3 +1802,19 @@ open("B.blp", "wb").write(b)'
         bpk cat new.blpd | same - A
     done
 }
+
+@test "a chunk that came in moves the last one behind the end, and no chunk is certain" {
+    need_python
+    local order
+    data noise 8192 N
+    { cat N && head -c 4096 N && cat N; } >A
+    bpk pack -q -z 4K -t 8 -o 0.blp A
+    { head -c "$(offset_of 0.blp 2)" 0.blp && tail -c +$(($(offset_of 0.blp 1) + 1)) 0.blp; } >1.blp
+    cp 0.blp 2.blp
+    hurt 2.blp $(($(offset_of 0.blp 1) + 900)) 4
+    hurt 2.blp $(($(offset_of 0.blp 4) + 900)) 4
+    for order in "1.blp 2.blp" "2.blp 1.blp"; do
+        ends 2 bpk repair --merge --json $order
+        grep -q '"certain":false' "$out"
+    done
+}

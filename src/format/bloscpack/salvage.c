@@ -347,7 +347,7 @@ static int count_chunks(struct bpk_source *file, uint64_t start, uint64_t *count
 
 /* Leave out the bytes behind the archive, and say so if they have chunks, or begin as another one,
  * whose chunks may all be damaged. */
-static int leave_others(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+static int leave_others(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
 			struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	struct bpk_source *source = s->scan.source;

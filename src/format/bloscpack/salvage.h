@@ -24,6 +24,7 @@ struct bpk_bloscpack_left {
 	bool has_header; /* the file's own, which no digest covers */
 	struct bpk_bloscpack_header header;
 	bool is_disordered; /* the offsets are not those of the chunks in their order */
+	bool is_followed;   /* the last chunk, by another one, which may be the true last one */
 	bool is_too_long;   /* the last chunk, for the header: one of them is damaged */
 
 	struct bpk_bloscpack_metadata metadata; /* good: they were found; the text is the user's */
@@ -61,9 +62,10 @@ uint64_t bpk_bloscpack_left_first(const struct bpk_bloscpack_left *left);
 /*
  * Find the end of the archive, behind its last chunk, by the header, and leave out the bytes
  * behind it, such as another archive, whose chunks are none of its own. salvage has all chunks of
- * the file, and the header was read. The size of the scan becomes that of the archive.
+ * the file, and the header was read. The size of the scan becomes that of the archive. Sets
+ * is_followed.
  */
-int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err);
 
 /* Set chunk_size, and unsized. Where the last chunk alone is intact it may be shorter than the

@@ -100,10 +100,11 @@ static bool is_complete(const struct bpk_bloscpack_search *s,
 	return true;
 }
 
-int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_bloscpack_left *left,
+int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, struct bpk_bloscpack_left *left,
 			   struct bpk_salvage *salvage, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *header = &left->header;
+	const struct bpk_saved *next;
 	size_t kept = 0;
 	uint64_t table;
 
@@ -117,8 +118,10 @@ int bpk_bloscpack_find_end(struct bpk_bloscpack_search *s, const struct bpk_blos
 		kept = (size_t)header->nchunks;
 	if (kept == 0)
 		return 0;
+	next = &salvage->all[kept];
+	left->is_followed = kept < salvage->count && next->offset == end_of(s, next - 1);
 	salvage->count = kept;
-	s->scan.size = end_of(s, &salvage->all[kept - 1]);
+	s->scan.size = end_of(s, next - 1);
 	return 0;
 }
 
@@ -574,12 +577,16 @@ int bpk_bloscpack_number(struct bpk_bloscpack_search *s, struct bpk_bloscpack_le
 	left->is_too_long = known && header == &left->header && is_too_long(header, salvage);
 	bpk_salvage_trust_last(salvage);
 	salvage->unsized = salvage->unsized && !(known && is_size_certain(left, header, salvage));
-	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long;
+	salvage->counted = salvage->counted && !left->is_disordered && !left->is_too_long &&
+			   !left->is_followed;
 	salvage->contradicted = left->is_disordered;
 	if (left->is_too_long)
 		salvage->unplaced =
 			"the last chunk is not as short as the header says, and a chunk "
 			"may be a copy of another one";
+	else if (left->is_followed)
+		salvage->unplaced = "a chunk follows the last one, since an append was "
+				    "interrupted, or since another chunk came in";
 	else if (left->is_disordered)
 		salvage->unplaced = "the offsets name other places: chunks were swapped or copied";
 	else if (!salvage->counted)
