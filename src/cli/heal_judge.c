@@ -69,7 +69,6 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 		return -1; /* or the damage is older than the parity */
 	if (side->scan.lost > 0 && !bpk_heal_is_strange(side, path))
 		return bpk_heal_fail_lost(shared, side, path, plain.text, err);
-	verdict->heals = bpk_heal_is_unwritten(side, in);
 	bpk_shell_word(path, word);
 	verdict->other = side->scan.lost == 0;
 	if (bpk_heal_is_strange(side, path))
@@ -77,6 +76,7 @@ static int judge_damage(const struct bpk_shared *shared, const struct bpk_side *
 				"%s; no cell of it agrees with its parity file %s, which may be "
 				"that of another archive",
 				plain.text, side->name);
+	verdict->heals = bpk_heal_is_unwritten(side, in);
 	is_alone = verdict->heals || bpk_heal_is_damage_alone(side, in);
 	verdict->later = !is_alone && bpk_heal_is_earlier(side, path);
 	if (verdict->later)
@@ -331,7 +331,7 @@ static int judge_whole(const struct bpk_shared *shared, const struct bpk_side *s
 	bpk_shell_word(path, word);
 	if (bpk_side_has_damage(side) && bpk_side_is_as_then(side, path) &&
 	    bpk_side_is_exact(side, path) && !is_other_file(side, in) &&
-	    !bpk_heal_is_proven(shared, in))
+	    !bpk_heal_is_strange(side, path) && !bpk_heal_is_proven(shared, in))
 		return judge_unwritten(shared, side, in, verdict, err);
 	if (bpk_heal_is_earlier(side, path)) {
 		verdict->parity = BPK_SIDE_STALE;

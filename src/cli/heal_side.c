@@ -158,7 +158,7 @@ bool bpk_heal_is_strange(const struct bpk_side *side, const char *path)
 							       : side->scan.size == 0;
 
 	return !is_empty && side->scan.bad > 0 && side->scan.alike == 0 &&
-	       !bpk_side_is_as_then(side, path);
+	       (bpk_parity_cells(side->parity) > 1 || !bpk_side_is_as_then(side, path));
 }
 
 bool bpk_heal_is_earlier(const struct bpk_side *side, const char *path)

@@ -44,7 +44,7 @@ bool bpk_heal_seems_other(const struct bpk_side *side, const char *path);
 bool bpk_heal_seems_earlier(const struct bpk_side *side, const char *path);
 
 /* True if the archive, which was compared and is not empty, has no cell but zeros in common with
- * its parity file, and was written since: that may be another archive's. */
+ * its parity file, and several cells, or was written since: that may be another archive's. */
 bool bpk_heal_is_strange(const struct bpk_side *side, const char *path);
 
 /* True if the parity file is of a later state than the archive at path, which was compared with it:

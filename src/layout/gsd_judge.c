@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-	/* Frames without an entry that are taken for real. With more of them a frame has a damaged
+/* Frames without an entry that are taken for real. With more of them a frame has a damaged
 	 * number, and the new index would need a slot for each. */
 #ifdef BPK_FUZZING
 	MOST_EMPTY = 1 << 8, /* a fuzzer would write large indexes most of the time */

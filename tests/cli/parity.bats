@@ -1491,6 +1491,32 @@ END
     refuses 3 'no cell of which it agrees: it is an older state, or another archive' bpk verify b.blp
 }
 
+@test "parity of another archive that has the time of this one does not replace it" {
+    data noise 40000 both
+    head -c 20000 both >a
+    tail -c 20000 both >b
+    bpk pack -q -z 2K a
+    bpk pack -q -z 2K b
+    touch -d '2020-02-02 02:02:02' a.blp b.blp
+    bpk parity -q b.blp 100%
+    cp -p b.blp.bpp a.blp.bpp
+    cp -p a.blp was
+    local how
+    for how in "" --heal; do
+        refuses 3 'is whole, but its parity is stale: .* cells differ, and it may be that of another archive; bpk parity --force a.blp renews it' \
+            bpk verify $how a.blp
+        cmp was a.blp
+    done
+    printf '\1\2\3' | dd of=a.blp bs=1 seek=3000 conv=notrunc status=none
+    touch -r was a.blp
+    cp a.blp was
+    for how in "" --heal; do
+        refuses 2 'no cell of it agrees with its parity file a.blp.bpp, which may be that of another archive; bpk repair a.blp shows' \
+            bpk verify $how a.blp
+        cmp was a.blp
+    done
+}
+
 @test "a file of the parity file's name that is none is no hindrance to repair" {
     data noise 20000 a
     bpk pack -q -z 4096 a
