@@ -9,16 +9,15 @@
 
 #include <stdlib.h>
 
-enum {
-/* Frames without an entry that are taken for real. With more of them a frame has a damaged
-	 * number, and the new index would need a slot for each. */
+enum { SECTOR = 512 };
+
+/* Frames without an entry that are taken for real. With more of them a frame has a damaged number,
+ * and the new index would need a slot for each. */
 #ifdef BPK_FUZZING
-	MOST_EMPTY = 1 << 8, /* a fuzzer would write large indexes most of the time */
+enum { MOST_EMPTY = 1 << 8 }; /* a fuzzer would write large indexes most of the time */
 #else
-	MOST_EMPTY = 1 << 16,
+enum { MOST_EMPTY = 1 << 16 };
 #endif
-	SECTOR = 512,
-};
 
 /* ---- The index in use ---- */
 
