@@ -32,17 +32,17 @@ struct following {
 static int count_sound(struct bpk_gsd_file *file, uint64_t *nframes, bool *torn,
 		       struct bpk_err *err)
 {
-	struct bpk_gsd_verdict verdict = { .sound_frames = BPK_UNKNOWN };
+	uint64_t sound = BPK_UNKNOWN;
 	struct bpk_err why = { 0 };
 
 	*torn = file->info->damage != NULL;
 	*nframes = file->info->nframes;
 	if (!*torn)
 		return 0;
-	(void)bpk_gsd_verify(file->source, NULL, NULL, &verdict, &why);
-	if (verdict.sound_frames == BPK_UNKNOWN)
+	(void)bpk_gsd_count_sound(file->source, &sound, &why);
+	if (sound == BPK_UNKNOWN)
 		return bpk_fail(err, BPK_FAILED, "%s", file->info->damage);
-	*nframes = bpk_min_u64(*nframes, verdict.sound_frames);
+	*nframes = bpk_min_u64(*nframes, sound);
 	return 0;
 }
 

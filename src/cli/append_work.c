@@ -45,7 +45,8 @@ static int is_following_frames(struct bpk_archive *archive, const struct bpk_app
 	return 0;
 }
 
-/* Count the operands that hold a GSD file, and those that may: standard input is not looked at. */
+/* Count the operands that hold a GSD file. *maybe: some may, or should by their names; standard
+ * input is not looked at. */
 static int count_gsd(char *const *names, size_t count, size_t *found, bool *maybe,
 		     struct bpk_err *err)
 {
@@ -62,7 +63,8 @@ static int count_gsd(char *const *names, size_t count, size_t *found, bool *mayb
 		if (bpk_path_is_gsd(names[i], &is_gsd, err) != 0)
 			return -1;
 		*found += is_gsd;
-		*maybe = *maybe || is_gsd || strcmp(names[i], "-") == 0;
+		*maybe = *maybe || is_gsd || bpk_ends_with(names[i], ".gsd") ||
+			 strcmp(names[i], "-") == 0;
 	}
 	return 0;
 }

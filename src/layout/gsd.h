@@ -190,12 +190,6 @@ int bpk_gsd_entry_add(struct bpk_gsd *gsd, const struct bpk_gsd_entry *entry, st
 /* After the last entry and name: sort for searches, note oddities. */
 int bpk_gsd_index_finish(struct bpk_gsd *gsd, struct bpk_err *err);
 
-/* True if frames may be left behind the damage in the index: entries follow, or all are lost. */
-static inline bool bpk_gsd_may_go_on(const struct bpk_gsd *gsd)
-{
-	return gsd->goes_on || gsd->nentries == 0;
-}
-
 const struct bpk_gsd_entry *bpk_gsd_entry(const struct bpk_gsd *gsd, uint64_t number);
 
 /* Find the turn-th chunk, from 1, of a name in a frame. False if missing. */
@@ -234,5 +228,15 @@ int bpk_gsd_v0_read(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err *e
  * BPK_CORRUPT if the number of rows is needed and is not a single uint32. */
 int bpk_gsd_hoomd_find(struct bpk_gsd *gsd, const char *name, uint64_t frame, struct bpk_item *item,
 		       struct bpk_err *err);
+
+/* ---- gsd_verify.c ---- */
+
+/* Fails with BPK_CORRUPT if a name is not UTF-8, or has controls: programs write none such. */
+int bpk_gsd_check_names(const struct bpk_gsd *gsd, struct bpk_err *err);
+
+/* True if the index has no entry, and bytes are behind the tables, with which a file ends from
+ * which all frames were cut off; and the line that says so. Returns -1. */
+bool bpk_gsd_index_is_lost(const struct bpk_gsd *gsd);
+int bpk_gsd_fail_lost(const struct bpk_gsd *gsd, struct bpk_err *err);
 
 #endif

@@ -2,6 +2,7 @@
  * GSD files being written: creating, opening and closing. Called by append and truncate, and to
  * join trajectories.
  */
+#include "layout/gsd_salvage.h"
 #include "layout/gsd_write.h"
 
 #include <inttypes.h>
@@ -69,11 +70,6 @@ static void take_head(struct bpk_gsd_editor *editor)
 	};
 }
 
-uint32_t bpk_gsd_schema_version(const char *schema)
-{
-	return strcmp(schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
-}
-
 /* The layout of a new file by GSD's library. */
 static int make_header(struct bpk_gsd_editor *editor, const struct bpk_gsd_head *head,
 		       struct bpk_err *err)
@@ -115,6 +111,41 @@ int bpk_gsd_editor_create(const struct bpk_gsd_store *store, const struct bpk_gs
 
 /* ---- An existing file ---- */
 
+/* A cut removes nothing that repair could save. */
+static int check_cut(const struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	bool torn;
+
+	if (gsd->damage.kind == BPK_OK)
+		return 0;
+	if (bpk_gsd_is_torn(gsd->source, gsd->sound_frames, &torn, err) != 0)
+		return -1;
+	if (torn)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%s; bpk repair FILE shows which frames are left, and a cut would remove "
+			"them",
+			gsd->damage.text);
+}
+
+/* Nothing is put behind damage. What a killed writer left of its first frame is none. */
+static int check_whole(const struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	struct bpk_gsd_found *found;
+	uint64_t nframes = 0;
+
+	if (gsd->damage.kind != BPK_OK)
+		return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify FILE says more",
+				gsd->damage.text);
+	if (bpk_gsd_check_names(gsd, err) != 0)
+		return -1;
+	if (bpk_gsd_index_is_lost(gsd) && bpk_gsd_found_open(gsd->source, &found, NULL) == 0) {
+		nframes = bpk_gsd_found_info(found)->nframes;
+		bpk_gsd_found_close(found);
+	}
+	return nframes > 1 ? bpk_gsd_fail_lost(gsd, err) : 0;
+}
+
 static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 {
 	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
@@ -126,14 +157,7 @@ static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 	if (to_cut && last > gsd->nentries && last - gsd->nentries > MOST_EMPTY)
 		return bpk_fail(err, BPK_LIMIT, "claims %" PRIu64 " frames in %" PRIu64 " arrays",
 				last + 1, gsd->nentries);
-	if (gsd->damage.kind == BPK_OK || (to_cut && !bpk_gsd_may_go_on(gsd)))
-		return 0;
-	if (to_cut)
-		return bpk_fail(err, BPK_CORRUPT,
-				"%s; bpk repair FILE shows which frames are left, and a cut would "
-				"remove them",
-				gsd->damage.text);
-	return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify FILE says more", gsd->damage.text);
+	return to_cut ? check_cut(gsd, err) : check_whole(gsd, err);
 }
 
 /* Load the names as stored; those in gsd may be changed for display. A list ends at its first empty

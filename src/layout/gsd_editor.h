@@ -17,6 +17,8 @@
 #ifndef BPK_LAYOUT_GSD_EDITOR_H
 #define BPK_LAYOUT_GSD_EDITOR_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "io/io.h"
 
@@ -62,7 +64,10 @@ struct bpk_gsd_head {
 };
 
 /* The version of schema that a new file has by default: 1.4 of hoomd, 1.0 of any other. */
-uint32_t bpk_gsd_schema_version(const char *schema);
+static inline uint32_t bpk_gsd_schema_version(const char *schema)
+{
+	return strcmp(schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
+}
 
 /* Begin a new file of version 2.0 without frames; nothing exists before the first commit. Fails
  * with BPK_LIMIT for a text that is too long. */
@@ -132,5 +137,9 @@ struct bpk_gsd_verdict {
  */
 int bpk_gsd_verify(struct bpk_source *source, void (*remark)(void *arg, const char *line),
 		   void *arg, struct bpk_gsd_verdict *verdict, struct bpk_err *err);
+
+/* Set *nframes to the number of intact leading frames; BPK_UNKNOWN: all, or unknown. The tables are
+ * read alone. Fails as verify. */
+int bpk_gsd_count_sound(struct bpk_source *source, uint64_t *nframes, struct bpk_err *err);
 
 #endif

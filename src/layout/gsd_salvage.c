@@ -282,3 +282,21 @@ const struct bpk_gsd_found_info *bpk_gsd_found_info(const struct bpk_gsd_found *
 {
 	return &found->info;
 }
+
+int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, bool *torn, struct bpk_err *err)
+{
+	struct bpk_gsd_found *found;
+	struct bpk_err why = { 0 };
+
+	*torn = false;
+	if (bpk_gsd_found_open(source, &found, &why) != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	*torn = found->info.nframes >= nframes;
+	for (size_t i = 0; i < found->info.nruns && *torn; i++) {
+		const struct bpk_gsd_run *run = &found->info.runs[i];
+
+		*torn = run->fate == BPK_GSD_LOST ? run->first >= nframes : run->end <= nframes;
+	}
+	bpk_gsd_found_close(found);
+	return 0;
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "layout/gsd_salvage.h"
 #include "layout/gsd_write.h"
 
 struct look {
@@ -125,8 +126,12 @@ static int advise(struct bpk_err *err)
 static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t sound = gsd->sound_frames;
+	bool torn = false;
 
-	if (sound == BPK_UNKNOWN || bpk_gsd_may_go_on(gsd) || gsd->version < 0x20000) {
+	if (sound != BPK_UNKNOWN && gsd->version >= 0x20000 &&
+	    bpk_gsd_is_torn(gsd->source, sound, &torn, err) != 0)
+		return -1;
+	if (!torn) {
 		*err = gsd->damage;
 		return gsd->version > 0 ? advise(err) : -1;
 	}
@@ -146,29 +151,30 @@ static uint64_t tables_end(const struct bpk_gsd *gsd)
 	return bpk_max_u64(end, idle_size(gsd) > 0 ? gsd->idle.offset + gsd->idle.size : 0);
 }
 
-/* An index of zeros may be a lost one: a file from which all frames were cut off ends with its
- * tables. */
-static int check_lost(const struct bpk_gsd *gsd, struct bpk_err *err)
+bool bpk_gsd_index_is_lost(const struct bpk_gsd *gsd)
 {
-	uint64_t end = tables_end(gsd);
+	return gsd->version > 0 && gsd->nentries == 0 && gsd->file_size > tables_end(gsd);
+}
 
-	if (gsd->version == 0 || gsd->nentries > 0 || gsd->file_size <= end)
-		return 0;
+int bpk_gsd_fail_lost(const struct bpk_gsd *gsd, struct bpk_err *err)
+{
 	bpk_fail(err, BPK_CORRUPT,
 		 "has no frames, but %" PRIu64
 		 " bytes behind its tables: its index is lost, or its "
 		 "writer was killed in the first frame",
-		 gsd->file_size - end);
+		 gsd->file_size - tables_end(gsd));
 	return advise(err);
 }
 
-/* Programs write names as UTF-8 text. */
-static int check_names(const struct bpk_gsd_names *names, struct bpk_err *err)
+int bpk_gsd_check_names(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
+	const struct bpk_gsd_names *names = &gsd->names;
+
 	if (names->nodd == 0)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "name %u of the list is no text: %s", names->odd,
-			bpk_gsd_name(names, names->odd));
+	bpk_fail(err, BPK_CORRUPT, "name %u of the list is no text: %s", names->odd,
+		 bpk_gsd_name(names, names->odd));
+	return gsd->version > 0 ? advise(err) : -1;
 }
 
 static int verify(const struct look *look, struct bpk_err *err)
@@ -178,12 +184,14 @@ static int verify(const struct look *look, struct bpk_err *err)
 
 	if (gsd->damage.kind != BPK_OK)
 		return fail_damaged(gsd, err);
-	if (check_names(&gsd->names, err) != 0 || check_overlaps(gsd, &total, err) != 0)
+	if (bpk_gsd_check_names(gsd, err) != 0)
+		return -1;
+	if (check_overlaps(gsd, &total, err) != 0)
 		return err->kind == BPK_CORRUPT && gsd->version > 0 ? advise(err) : -1;
 	if (look_behind(look, err) != 0)
 		return -1;
-	if (check_lost(gsd, err) != 0)
-		return -1;
+	if (bpk_gsd_index_is_lost(gsd))
+		return bpk_gsd_fail_lost(gsd, err);
 	unused = count_unused(gsd, total);
 	if (unused > 0)
 		say(look,
@@ -216,4 +224,15 @@ int bpk_gsd_verify(struct bpk_source *source, void (*remark)(void *arg, const ch
 	rc = verify(&look, err);
 	bpk_gsd_close(gsd);
 	return rc;
+}
+
+int bpk_gsd_count_sound(struct bpk_source *source, uint64_t *nframes, struct bpk_err *err)
+{
+	struct bpk_gsd *gsd;
+
+	if (bpk_gsd_open(source, &gsd, err) != 0)
+		return -1;
+	*nframes = gsd->sound_frames;
+	bpk_gsd_close(gsd);
+	return 0;
 }

@@ -87,6 +87,45 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
     [ "$(steps o.gsd)" = ' 0 1 3 4 ' ]
 }
 
+@test "truncate removes no frame that repair saves" {
+    need_python
+    make_gsd whole 70 # 140 entries: the index of 128 was outgrown
+    local index=$(od -An -t u8 -j 8 -N 8 whole | tr -d ' ')
+    local at
+    # an entry of frame 30, the last one of frame 69, the one before, a name, and an end that is cut off
+    for at in $((index + 60 * 32 + 30)) $((index + 139 * 32 + 1)) $((index + 138 * 32 + 1)) 4352 cut; do
+        cp whole t.gsd
+        if [ "$at" = cut ]; then
+            truncate -s $((index + 100 * 32)) t.gsd
+        else
+            put t.gsd "$at" '\x80'
+        fi
+        refuses 2 'bpk repair t.gsd shows which frames are left$' bpk verify t.gsd
+        cp t.gsd was
+        [ "$at" = 4352 ] || refuses 2 'bpk repair t.gsd shows which frames are left, and a cut would remove' bpk truncate --frames 20 t.gsd
+        cmp was t.gsd
+    done
+    # the last frame, as a power cut leaves it
+    make_gsd t.gsd 5
+    put t.gsd $((256 + 9 * 32 + 30)) '\0'
+    refuses 2 'frame 4 is torn: .*; bpk truncate --frames 4 t.gsd cuts off that frame' bpk verify t.gsd
+    quietly bpk truncate --frames 4 t.gsd
+    quietly bpk verify t.gsd
+}
+
+@test "nothing is appended to a file that has lost its index, or a name" {
+    need_python
+    make_gsd whole 70
+    cp whole t.gsd
+    zero t.gsd "$(od -An -t u8 -j 8 -N 8 t.gsd | tr -d ' ')" $((140 * 32))
+    cp t.gsd was
+    refuses 2 'has no frames, but .*; bpk repair t.gsd shows which frames are left$' bpk append t.gsd --step 5
+    cmp was t.gsd
+    cp whole t.gsd
+    put t.gsd 4353 '\1'
+    refuses 2 'name 0 of the list is no text: .*; bpk repair t.gsd shows' bpk append t.gsd --step 5
+}
+
 @test "frames that have all lost arrays are not left out" {
     need_python
     make_gsd t.gsd 2

@@ -243,7 +243,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     damage 48 Q 4360
     refuses 2 "inside the file's tables" bpk verify d.gsd
     damage 96 Q 0
-    refuses 2 "frame 2 is torn.*frame 0 after frame 1" bpk verify d.gsd
+    refuses 2 "frame 0 after frame 1; bpk repair d.gsd shows" bpk verify d.gsd
     damage 124 H 0
     refuses 2 "has configuration/step twice" bpk verify d.gsd
     damage 40 Q 4611686018427387904
@@ -414,6 +414,9 @@ with gsd.hoomd.open("u.gsd", "rb") as t:
     bpk pack -q a.gsd
     refuses 1 "other.gsd: has schema 'demo 1.0', the archive has 'hoomd 1.4'" bpk append a.gsd.blp other.gsd
     refuses 1 "only 1 of 2 inputs are named GSD files; --bytes appends" bpk append a.gsd.blp a.gsd x.npy
+    cp a.gsd d.gsd
+    printf x | dd of=d.gsd bs=1 conv=notrunc status=none
+    refuses 1 "only 0 of 1 inputs are named GSD files" bpk append a.gsd.blp d.gsd
     refuses 1 "only 0 of 1 inputs are named GSD files" bash -c '"$BPK" append a.gsd.blp - <a.gsd'
     head -c -20 a.gsd >cut.gsd
     refuses 2 "cut.gsd: " bpk append a.gsd.blp cut.gsd
