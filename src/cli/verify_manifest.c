@@ -62,6 +62,8 @@ static bool is_there(const char *name, const char *suffix)
 		return true;
 	if (bpk_path_look(path, &found, &there, NULL) != 0)
 		there = true;
+	else
+		there = there && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
 	free(path);
 	return there;
 }

@@ -78,6 +78,16 @@ static bool is_missing(const char *path)
 	return !bpk_path_is_url(path) && bpk_path_look(path, &found, &there, NULL) == 0 && !there;
 }
 
+/* True if the name of a file has become that of something that no run visits. */
+static bool is_replaced(const struct bpk_check *check)
+{
+	struct stat found;
+
+	if (bpk_path_is_url(check->path) || lstat(check->path, &found) != 0)
+		return false;
+	return S_ISDIR(found.st_mode) ? check->size > 0 : !S_ISREG(found.st_mode);
+}
+
 /* ---- the files of this run, and of the state ---- */
 
 static int by_path(const void *a, const void *b)
@@ -104,6 +114,21 @@ static bool is_parity(const char *path)
 	return bpk_ends_with(path, BPK_PARITY_SUFFIX);
 }
 
+/* True if a file of the state is missing: a line says so. */
+static bool report_gone(const struct rota *rota, const struct bpk_check *check, uint64_t *nmissing)
+{
+	if (is_replaced(check))
+		bpk_verify_report_missing(rota->args, check->path,
+					  "it was a file at its last check, and is none now",
+					  nmissing);
+	else if (is_missing(check->path))
+		bpk_verify_report_missing(rota->args, check->path, "it was there at its last check",
+					  nmissing);
+	else
+		return false;
+	return true;
+}
+
 /* Take over a check from the state into merged, for file, or for no file of this run. */
 static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_check *check,
 		     const struct bpk_file *file, uint64_t at, uint64_t *nmissing,
@@ -114,11 +139,8 @@ static int take_over(struct rota *rota, struct bpk_checks *merged, struct bpk_ch
 
 	check->path = NULL;
 	if (file == NULL && own.kind != BPK_CHECK_OTHER &&
-	    bpk_verify_roots_have(&rota->roots, own.path) && is_missing(own.path)) {
-		bpk_verify_report_missing(rota->args, own.path, "it was there at its last check",
-					  nmissing);
-		own.gone = true;
-	}
+	    bpk_verify_roots_have(&rota->roots, own.path))
+		own.gone = report_gone(rota, &own, nmissing);
 	/* times that a wrong clock gave would put the check off for long */
 	own.last = own.last > at ? 0 : own.last;
 	own.good = bpk_min_u64(own.good, at);

@@ -259,6 +259,24 @@ END
     refuses 64 '^bpk: verify: standard input' bpk verify --state new -
 }
 
+@test "a file that has become something else is missing" {
+    tree 5
+    quietly bpk verify -r --state state d
+    printf '%s\n' d/*.blp >names
+    rm d/00[1-4].blp
+    mkfifo d/001.blp
+    mkdir d/002.blp
+    ln -s 005.blp d/003.blp
+    ln -s none d/004.blp
+    ends 1 bpk verify -r --state state d
+    [ "$(grep -c 'd/00[1-3].blp: is missing, it was a file at its last check, and is none now$' "$err")" -eq 3 ]
+    [ "$(wc -l <"$err")" -eq 4 ]
+    [ "$(kinds)" = 'good d/005.blp' ]
+    quietly bpk verify -r --state state d
+    ends 1 bpk verify -r --manifest names d
+    grep -q 'd/001.blp: is missing' "$err"
+}
+
 @test "verify --manifest reports files that are missing" {
     tree 2
     echo x >'raw \ name'
