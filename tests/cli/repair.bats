@@ -240,3 +240,12 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     [ -z "$(bpk repair --help | grep -w nan)" ]
     bpk unpack --help | grep -qw nan
 }
+
+@test "a damaged size of zeros is damage, not wrong usage" {
+    data zeros 100000 r
+    bpk pack -q --checksum none -z 4000 -o r.b2s r
+    printf '\5' | dd of=r.b2s/chunks.b2frame bs=1 seek=35 conv=notrunc status=none
+    ends 2 bpk repair --reseal r.b2s
+    says 'unpacks to 98144 bytes, expected 100000; bpk verify r.b2s shows'
+    refuses 2 'unpacks to 98144 bytes, expected 100000' bpk cat --bytes 99990:100000 r.b2s
+}
