@@ -340,6 +340,20 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 	return rc;
 }
 
+/* A copy that is taken alone, and has lost no chunk, is of another state than one with other chunks.
+ */
+static int compare_states(struct bpk_merge *m, int best, const struct share *own,
+			  struct bpk_err *err)
+{
+	m->lone = NULL;
+	if (own->intact < own->nchunks)
+		return 0;
+	if (bpk_merge_find_strange(m, best, err) != 0)
+		return -1;
+	m->is_strange = false;
+	return 0;
+}
+
 /* A union without certain numbers has the wrong frame if a copy has these; else it has more chunks
  * than a copy if it fills gaps of that, and does not grow by them. */
 int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct bpk_err *err)
@@ -373,8 +387,8 @@ int bpk_merge_fall_back(struct bpk_merge *m, bool *changed, bool *alone, struct 
 	}
 	*changed = all.certain ? gives_more(&own, &all)
 			       : certain || own.intact >= all.intact || all.nchunks > own.nchunks;
-	if (*changed && *alone)
-		m->lone = NULL;
+	if (*changed && *alone && compare_states(m, best, &own, err) != 0)
+		return -1;
 	if (*changed)
 		bpk_merge_keep_only(m, (size_t)best);
 	return 0;

@@ -1818,3 +1818,22 @@ open("B.blp", "wb").write(b)'
         grep -q '"certain":false' "$out"
     done
 }
+
+@test "an older state that is taken alone has status 2 beside a newer one" {
+    data field-f64 200000 A
+    head -c 5600 A >more
+    bpk pack -q --seal -z 16K -t 8 -o old.blp A
+    cp old.blp new.blp
+    bpk append -q new.blp more
+    bpk write -q --at 40000 new.blp more
+    { head -c 11 new.blp && tail -c +112 new.blp; } >a.blp # bytes of its header are gone
+    cp old.blp b.blp
+    printf '\1' | dd of=b.blp bs=1 seek=9 conv=notrunc status=none
+    local copies
+    for copies in "a.blp b.blp" "b.blp a.blp"; do
+        rm -f out.blp
+        # shellcheck disable=SC2086 # words
+        ends 2 bpk repair --merge -o out.blp $copies
+        says 'are of two states of the archive, as chunks show that are intact in one alone'
+    done
+}
