@@ -340,8 +340,8 @@ static int search_union(struct bpk_merge *m, struct share *share, struct bpk_err
 	return rc;
 }
 
-/* A copy that is taken alone, and has lost no chunk, is of another state than one with other chunks.
- */
+/* A copy that is taken alone, and has lost no chunk, is of another state than one that has other
+ * chunks. */
 static int compare_states(struct bpk_merge *m, int best, const struct share *own,
 			  struct bpk_err *err)
 {

@@ -232,9 +232,21 @@ static bool was_changed(const struct bpk_side *side, const struct bpk_input *in)
 	return changed;
 }
 
+/* True if bytes behind the end that its parity records belong to the archive: an append wrote
+ * these, whatever its time is. */
+static bool has_appended(const struct bpk_side *side, const struct bpk_input *in)
+{
+	const struct bpk_reader_ops *ops = in->reader != NULL ? in->format->reader : NULL;
+	uint64_t end;
+
+	return ops != NULL && ops->tail != NULL && ops->end != NULL &&
+	       bpk_side_has_grown(side, in->path) && ops->tail(in->reader, NULL) == 0 &&
+	       ops->end(in->reader, &end, NULL) == 0 && end > bpk_parity_size(side->parity);
+}
+
 bool bpk_heal_is_unwritten(const struct bpk_side *side, const struct bpk_input *in)
 {
-	return bpk_side_is_unwritten(side, in->path) &&
+	return bpk_side_is_unwritten(side, in->path) && !has_appended(side, in) &&
 	       (bpk_side_is_exact(side, in->path) || !was_changed(side, in));
 }
 

@@ -145,6 +145,19 @@ static void pass_parity(const struct bpk_verify_args *args, const char *path)
 	free(archive);
 }
 
+/* Open an operand. A list of --roots names archives: a FIFO in the place of one would wait. */
+static int find(const struct bpk_verify_args *args, struct bpk_input *in, const char *path,
+		struct bpk_err *err)
+{
+	struct stat found;
+
+	if (args->roots == NULL || stat(path, &found) != 0 || !S_ISFIFO(found.st_mode))
+		return bpk_input_find(in, path, &args->shared, err);
+	*in = (struct bpk_input){ .path = path };
+	bpk_fail(err, BPK_FAILED, "is a FIFO, expected an archive");
+	return bpk_input_subject(in, err);
+}
+
 static void verify_path(const struct bpk_verify_args *args, const char *path, bool named)
 {
 	struct bpk_err err = { 0 };
@@ -156,7 +169,7 @@ static void verify_path(const struct bpk_verify_args *args, const char *path, bo
 		pass_parity(args, path);
 		return;
 	}
-	rc = bpk_input_find(&in, path, &args->shared, &err);
+	rc = find(args, &in, path, &err);
 	if (rc == 0 && in.place.is_directory && in.format == NULL &&
 	    bpk_format_of_suffix(path) == NULL && !bpk_side_has(path)) {
 		bpk_fail(&err, BPK_FAILED, "%s",

@@ -160,9 +160,8 @@ static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, stru
 		offset += count * where.header.raw_size;
 	}
 	if (plan->raw_size != BPK_UNKNOWN && offset < plan->end)
-		return bpk_fail(err, BPK_CORRUPT,
-				"unpacks to %" PRIu64 " bytes, expected %" PRIu64, offset,
-				plan->raw_size);
+		return bpk_fail(err, BPK_CORRUPT, "unpacks to %" PRIu64 " bytes, expected %" PRIu64,
+				offset, plan->raw_size);
 	if (plan->end != BPK_UNKNOWN ? offset < plan->end : offset < plan->start)
 		return fail_range(plan->start, plan->end, offset, err);
 	plan->count = begun ? number - plan->first : 0;

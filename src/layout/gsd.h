@@ -109,7 +109,7 @@ struct bpk_gsd {
 	struct bpk_err damage; /* the first damage found; kind BPK_OK: no damage */
 	/* number of whole frames if the index ends in damage; else BPK_UNKNOWN */
 	uint64_t sound_frames;
-	bool goes_on; /* valid entries are behind that damage */
+	bool goes_on; /* entries are behind that damage, or behind zeros */
 
 	struct bpk_gsd_names names;
 	struct bpk_buf entries; /* struct bpk_gsd_entry, in the file's order */

@@ -177,18 +177,12 @@ static uint64_t far_behind(const struct bpk_gsd *gsd)
 	return gsd->goes_on ? 0 : 2 * gsd->nentries * ENTRY + PIECE;
 }
 
-/* Look for valid entries in bytes from at on, which are behind the end of the list. The frame of
- * the last one before that may be the damage, so theirs is not compared with it. */
+/* Look for entries in bytes from at on, which are behind the end of the list. GSD's library
+ * searches the end by bisection, and refuses the file if it meets one there, valid or not. */
 static void look_behind(struct bpk_gsd *gsd, struct bpk_view bytes, size_t at)
 {
-	uint64_t nentries = gsd->nentries;
-	struct bpk_gsd_entry entry;
-
-	gsd->nentries = 0;
 	for (; at < bytes.size && !gsd->goes_on; at += ENTRY)
-		gsd->goes_on = bpk_get_le64(bytes.data + at + 16) != 0 &&
-			       read_entry(gsd, bytes.data + at, &entry, NULL) == 0;
-	gsd->nentries = nentries;
+		gsd->goes_on = bpk_get_le64(bytes.data + at + 16) != 0;
 }
 
 /* No writer leaves zeros between entries. One of them, or the first one in damage, may be of the

@@ -1,8 +1,4 @@
-/*
- * GSD: the names of a file being written, in a hash table. Called by gsd_put.c and gsd_editor.c.
- * Users know a name by its displayed form, with control bytes escaped, and two names must not look
- * the same, so the displayed form is hashed and compared.
- */
+/* GSD: the names of a file being written, in a hash table. Called by gsd_put.c and gsd_editor.c. */
 #include "layout/gsd_write.h"
 
 #include <stdlib.h>
@@ -18,10 +14,7 @@ struct bpk_gsd_listed *bpk_gsd_list_at(const struct bpk_gsd_list *list, uint32_t
 
 static const char *text_of(const struct bpk_gsd_list *list, uint32_t id)
 {
-	const struct bpk_gsd_listed *listed = bpk_gsd_list_at(list, id);
-	const struct bpk_buf *texts = listed->differs ? &list->shown : &list->texts;
-
-	return (const char *)texts->data + listed->at;
+	return (const char *)list->texts.data + bpk_gsd_list_at(list, id)->at;
 }
 
 /* The slot of a name in the table, or a free one for it. The table is never full. */
@@ -65,45 +58,25 @@ static int grow(struct bpk_gsd_list *list, struct bpk_err *err)
 	return 0;
 }
 
-static int add(struct bpk_gsd_list *list, const char *name, const char *shown, struct bpk_err *err)
-{
-	bool differs = strcmp(name, shown) != 0;
-	struct bpk_gsd_listed listed = {
-		.at = differs ? list->shown.size : list->texts.size,
-		.differs = differs,
-	};
-
-	if (grow(list, err) != 0 ||
-	    bpk_buf_append(&list->texts, bpk_view(name, strlen(name) + 1), err) != 0 ||
-	    (differs &&
-	     bpk_buf_append(&list->shown, bpk_view(shown, strlen(shown) + 1), err) != 0) ||
-	    bpk_buf_append(&list->names, bpk_view(&listed, sizeof listed), err) != 0)
-		return -1;
-	*place_of(list, shown) = ++list->count;
-	return 0;
-}
-
 int bpk_gsd_list_add(struct bpk_gsd_list *list, const char *name, uint32_t *id, struct bpk_err *err)
 {
-	char *shown;
-	int rc;
+	const struct bpk_gsd_listed listed = { .at = list->texts.size };
 
 	if (list->count == BPK_GSD_MAX_NAMES)
 		return bpk_fail(err, BPK_LIMIT, "a GSD file has at most %d names",
 				BPK_GSD_MAX_NAMES);
-	shown = bpk_layout_text(bpk_view(name, strlen(name)), err);
-	if (shown == NULL)
+	if (grow(list, err) != 0 ||
+	    bpk_buf_append(&list->texts, bpk_view(name, strlen(name) + 1), err) != 0 ||
+	    bpk_buf_append(&list->names, bpk_view(&listed, sizeof listed), err) != 0)
 		return -1;
-	*id = list->count;
-	rc = add(list, name, shown, err);
-	free(shown);
-	return rc;
+	*id = list->count++;
+	*place_of(list, name) = list->count;
+	return 0;
 }
 
 void bpk_gsd_list_clear(struct bpk_gsd_list *list)
 {
 	bpk_buf_clear(&list->texts);
-	bpk_buf_clear(&list->shown);
 	bpk_buf_clear(&list->names);
 	free(list->table);
 }

@@ -29,7 +29,6 @@ struct bpk_gsd_slot {
 /* The names of a file being written, as stored. Valid when zeroed. */
 struct bpk_gsd_list {
 	struct bpk_buf texts; /* each with its NUL */
-	struct bpk_buf shown; /* the displayed forms that differ */
 	struct bpk_buf names; /* struct bpk_gsd_listed, by id */
 	uint32_t count;
 	uint32_t *table; /* id + 1 by hash; 0: free */
@@ -37,9 +36,8 @@ struct bpk_gsd_list {
 };
 
 struct bpk_gsd_listed {
-	uint64_t at;   /* offset in texts, or in shown */
+	uint64_t at;   /* offset in texts */
 	uint64_t turn; /* number of the last frame that has it, plus 1 */
-	bool differs;  /* its displayed form differs */
 };
 
 struct bpk_gsd_editor {
@@ -73,7 +71,7 @@ int bpk_gsd_entry_append(const struct bpk_gsd_entry *entry, struct bpk_buf *out,
 
 /* ---- gsd_list.c ---- */
 
-/* The id of a name in displayed form; false if it is not in the list. */
+/* The id of a name; false if it is not in the list. */
 bool bpk_gsd_list_find(const struct bpk_gsd_list *list, const char *name, uint32_t *id);
 
 /* Add a name that is not in the list; fails with BPK_LIMIT if all ids are used. */

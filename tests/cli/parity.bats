@@ -1517,6 +1517,25 @@ END
     done
 }
 
+@test "appended bytes are not cut off by a healing, whatever the archive's time is" {
+    data noise 60000 r
+    local name
+    for name in a.blp a.b2frame; do
+        bpk pack -q --parity 10% -z 4K -o $name r
+        cp -p $name was
+        cp -p $name.bpp parity
+        bpk append -q $name r
+        cp parity $name.bpp
+        touch -r parity $name.bpp
+        printf xx | dd of=$name bs=1 seek=20000 conv=notrunc status=none
+        touch -r was $name
+        cp $name now
+        refuses 2 'it may have been changed since its parity was made|no cell of it agrees' bpk verify $name
+        refuses 2 'it may have been changed since its parity was made|no cell of it agrees' bpk verify --heal $name
+        cmp now $name
+    done
+}
+
 @test "a file of the parity file's name that is none is no hindrance to repair" {
     data noise 20000 a
     bpk pack -q -z 4096 a

@@ -330,6 +330,10 @@ write_part() {
     quietly bpk verify --roots list
     ends 0 bpk verify -v --roots list
     [ "$(grep -c ': ok' "$out")" = 5 ]
+    mv s.blp t.blp
+    mkfifo s.blp
+    refuses 1 's.blp: is a FIFO, expected an archive' timeout 60 "$BPK" verify --roots list
+    mv t.blp s.blp
     # a name as bpk sum writes it
     for name in $'a\nb' $'\\a\rb\\n' $'a\tb\xff'; do
         cp s.blp "$name"

@@ -248,6 +248,8 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 2 "has configuration/step twice" bpk verify d.gsd
     damage 40 Q 4611686018427387904
     refuses 2 "2.64 bytes or more" bpk verify d.gsd
+    damage 208 Q 5 # GSD's library refuses the file
+    refuses 2 "entry 4 of the index is zeros, and others follow; bpk repair d.gsd shows" bpk verify d.gsd
     damage 200 Q 5
     quietly bpk verify d.gsd
     bpk verify -v d.gsd | grep -q 'index has entries behind its end that are not zeros, the last is entry 6$'
