@@ -57,7 +57,7 @@ struct bpk_gsd_named {
 struct bpk_gsd_names {
 	struct bpk_buf texts;         /* char *: owned, cleaned, unique */
 	uint32_t count;               /* number of texts */
-	uint32_t nodd;                /* of them changed to be shown: no UTF-8, or controls */
+	uint32_t nodd;                /* of them no UTF-8, or with ASCII controls */
 	uint32_t odd;                 /* the first of these */
 	struct bpk_gsd_named *sorted; /* by text */
 
@@ -148,7 +148,7 @@ int bpk_gsd_names_finish(struct bpk_gsd_names *names, struct bpk_err *err);
 
 const char *bpk_gsd_name(const struct bpk_gsd_names *names, uint32_t id);
 
-/* The number of first bytes of a stored name that are shown as they are. */
+/* The number of first bytes of a stored name that are UTF-8 without ASCII controls. */
 size_t bpk_gsd_text_size(struct bpk_view name);
 
 /* False if there is no such name. */
@@ -231,7 +231,10 @@ int bpk_gsd_hoomd_find(struct bpk_gsd *gsd, const char *name, uint64_t frame, st
 
 /* ---- gsd_verify.c ---- */
 
-/* Fails with BPK_CORRUPT if a name is not UTF-8, or has controls: programs write none such. */
+/* *may: of a damaged file a cut to sound_frames removes nothing that repair saves. Reads it. */
+int bpk_gsd_may_be_cut(const struct bpk_gsd *gsd, bool *may, struct bpk_err *err);
+
+/* Fails with BPK_CORRUPT if a name is not UTF-8, or has ASCII controls, as no program writes it. */
 int bpk_gsd_check_names(const struct bpk_gsd *gsd, struct bpk_err *err);
 
 /* True if the index has no entry, and bytes are behind the tables, with which a file ends from

@@ -118,7 +118,7 @@ static int check_cut(const struct bpk_gsd *gsd, struct bpk_err *err)
 
 	if (gsd->damage.kind == BPK_OK)
 		return 0;
-	if (bpk_gsd_is_torn(gsd->source, gsd->sound_frames, &torn, err) != 0)
+	if (bpk_gsd_may_be_cut(gsd, &torn, err) != 0)
 		return -1;
 	if (torn)
 		return 0;

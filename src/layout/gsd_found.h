@@ -151,7 +151,7 @@ int bpk_gsd_relist(struct bpk_gsd_found *found, struct bpk_err *err);
 
 /* ---- gsd_respell.c ---- */
 
-/* True if a stored name is one that programs write: UTF-8 text without controls. */
+/* True if a stored name is one that programs write: UTF-8 text without ASCII controls. */
 bool bpk_gsd_is_name(struct bpk_view name);
 
 /*

@@ -123,13 +123,20 @@ static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bp
 	return bpk_gsd_entry_check(gsd, entry, err);
 }
 
+/* Of the entries that were read. */
+static uint64_t last_frame(const struct bpk_gsd *gsd)
+{
+	return gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
+}
+
 /* Note an invalid entry of frame. That frame is incomplete then; if the number is not plausible,
- * the frame after the last one is. */
+ * the frame after the last one is. A lower number than that of the last frame is other damage. */
 static void note_torn(struct bpk_gsd *gsd, uint64_t frame)
 {
-	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
+	uint64_t last = last_frame(gsd);
 
-	gsd->sound_frames = frame == last || gsd->nentries == 0 ? last : last + 1;
+	if (frame >= last)
+		gsd->sound_frames = frame == last || gsd->nentries == 0 ? last : last + 1;
 }
 
 /* The first entry without a location ends the list; it is all zeros unless a writer died there. */
@@ -138,7 +145,7 @@ static void end_list(struct bpk_gsd *gsd, const uint8_t *bytes)
 	if (bpk_is_zero(bpk_view(bytes, ENTRY)))
 		return;
 	bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is written in part", gsd->nentries);
-	note_torn(gsd, bpk_get_le64(bytes));
+	note_torn(gsd, bpk_max_u64(last_frame(gsd), bpk_get_le64(bytes)));
 }
 
 /* Add the entries in bytes. *ended: the end of the list was found. */
@@ -193,7 +200,7 @@ static void note_gap(struct bpk_gsd *gsd)
 		return;
 	bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is zeros, and others follow",
 		     gsd->nentries);
-	note_torn(gsd, gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0);
+	note_torn(gsd, last_frame(gsd));
 }
 
 /* present: bytes of whole entries that the file has. */

@@ -20,12 +20,11 @@ const char *bpk_gsd_name(const struct bpk_gsd_names *names, uint32_t id)
 
 size_t bpk_gsd_text_size(struct bpk_view name)
 {
-	char shown[BPK_TEXT_SHOWN];
 	size_t at = 0, step;
 
 	for (; at < name.size; at += step) {
-		step = bpk_text_show(bpk_view(name.data + at, name.size - at), shown);
-		if (memcmp(shown, name.data + at, step) != 0)
+		step = bpk_utf8_size(bpk_view(name.data + at, name.size - at));
+		if (step == 0 || name.data[at] < ' ' || name.data[at] == 0x7f)
 			break;
 	}
 	return at;

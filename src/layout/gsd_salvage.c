@@ -283,7 +283,8 @@ const struct bpk_gsd_found_info *bpk_gsd_found_info(const struct bpk_gsd_found *
 	return &found->info;
 }
 
-int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, bool *torn, struct bpk_err *err)
+int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, uint64_t narrays, bool *torn,
+		    struct bpk_err *err)
 {
 	struct bpk_gsd_found *found;
 	struct bpk_err why = { 0 };
@@ -291,7 +292,8 @@ int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, bool *torn, str
 	*torn = false;
 	if (bpk_gsd_found_open(source, &found, &why) != 0)
 		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
-	*torn = found->info.nframes >= nframes;
+	*torn = bpk_gsd_lead_find(&found->kept, nframes, 0) == narrays &&
+		bpk_gsd_lead_find(&found->kept, nframes + 1, 0) == found->info.narrays;
 	for (size_t i = 0; i < found->info.nruns && *torn; i++) {
 		const struct bpk_gsd_run *run = &found->info.runs[i];
 

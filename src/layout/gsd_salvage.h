@@ -51,9 +51,11 @@ int bpk_gsd_found_open(struct bpk_source *source, struct bpk_gsd_found **found,
 		       struct bpk_err *err);
 void bpk_gsd_found_close(struct bpk_gsd_found *found); /* NULL is harmless */
 
-/* Set *torn if a search tells no more than that the frames behind the first nframes are lost: a cut
- * removes nothing then that could be saved. Reads all of source. Fails if that does. */
-int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, bool *torn, struct bpk_err *err);
+/* Set *torn if a search finds no arrays but the narrays ones of the first nframes frames, and some
+ * of the next one, which has lost others: a cut removes that frame alone. Reads all of source.
+ * Fails if that does. */
+int bpk_gsd_is_torn(struct bpk_source *source, uint64_t nframes, uint64_t narrays, bool *torn,
+		    struct bpk_err *err);
 
 /* Owned by found, valid until close. */
 const struct bpk_gsd_found_info *bpk_gsd_found_info(const struct bpk_gsd_found *found);

@@ -123,13 +123,24 @@ static int advise(struct bpk_err *err)
 			plain.text);
 }
 
+int bpk_gsd_may_be_cut(const struct bpk_gsd *gsd, bool *may, struct bpk_err *err)
+{
+	uint64_t narrays = 0;
+
+	*may = false;
+	if (gsd->sound_frames == BPK_UNKNOWN)
+		return 0;
+	while (narrays < gsd->nentries && bpk_gsd_entry(gsd, narrays)->frame < gsd->sound_frames)
+		narrays++;
+	return bpk_gsd_is_torn(gsd->source, gsd->sound_frames, narrays, may, err);
+}
+
 static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t sound = gsd->sound_frames;
 	bool torn = false;
 
-	if (sound != BPK_UNKNOWN && gsd->version >= 0x20000 &&
-	    bpk_gsd_is_torn(gsd->source, sound, &torn, err) != 0)
+	if (gsd->version >= 0x20000 && bpk_gsd_may_be_cut(gsd, &torn, err) != 0)
 		return -1;
 	if (!torn) {
 		*err = gsd->damage;

@@ -105,6 +105,15 @@ steps() { bpk cat --name log/x "$1" | od -An -v -t u8 | tr -s ' \n' ' '; }
         [ "$at" = 4352 ] || refuses 2 'bpk repair t.gsd shows which frames are left, and a cut would remove' bpk truncate --frames 20 t.gsd
         cmp was t.gsd
     done
+    # an entry of frame 5 that the last one was copied over, and two that were exchanged
+    cp whole t.gsd
+    dd if=whole of=t.gsd bs=32 skip=$((index / 32 + 139)) seek=$((index / 32 + 10)) count=1 conv=notrunc status=none
+    refuses 2 'after frame 69; bpk repair t.gsd shows' bpk verify t.gsd
+    make_gsd whole 2
+    cp whole t.gsd
+    dd if=whole of=t.gsd bs=32 skip=8 seek=11 count=1 conv=notrunc status=none
+    dd if=whole of=t.gsd bs=32 skip=11 seek=8 count=1 conv=notrunc status=none
+    refuses 2 'after frame 1; bpk repair t.gsd shows' bpk verify t.gsd
     # the last frame, as a power cut leaves it
     make_gsd t.gsd 5
     put t.gsd $((256 + 9 * 32 + 30)) '\0'
