@@ -15,7 +15,8 @@ enum { BPK_MERGE_PARTS = 64 }; /* of a file, at most; the last one takes the res
 /* Bytes outside of intact chunks in which copies differ. */
 struct bpk_merge_part {
 	uint64_t at, size;
-	/* The copies of different bytes, the most frequent ones first, and how many have these. */
+	/* The copies of different bytes, the most frequent ones first, and how many have these: one
+	 * that opens counts twice. */
 	uint8_t nvariants, variants[BPK_MERGE_MOST], votes[BPK_MERGE_MOST];
 	uint8_t chosen; /* variant */
 };
@@ -94,6 +95,7 @@ struct bpk_merge_state {
 
 /* A copy by itself. */
 struct bpk_merge_own {
+	bool opens; /* and nothing shows that it is damaged */
 	bool intact;
 	bool proven;       /* and its chunks at their places: by a seal, an identity, or digests */
 	uint64_t raw_size; /* by its header; BPK_UNKNOWN: that is lost */

@@ -160,8 +160,8 @@ static int look(const struct bpk_merge *m, size_t copy, struct bpk_merge_own *st
 	if (passed && m->compare(m->arg, &m->copies[copy], &verdict, err) != 0)
 		return -1;
 	state->raw_size = tested.raw_size;
-	state->intact = passed && verdict != BPK_MERGE_REFUTED &&
-			(!tested.is_bare || verdict == BPK_MERGE_PROVEN);
+	state->opens = passed && verdict != BPK_MERGE_REFUTED;
+	state->intact = state->opens && (!tested.is_bare || verdict == BPK_MERGE_PROVEN);
 	state->proven =
 		state->intact && (tested.is_sealed || m->found[copy].numbered ||
 				  m->found[copy].refutes != NULL || verdict == BPK_MERGE_PROVEN);

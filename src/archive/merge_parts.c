@@ -135,7 +135,7 @@ static int add_copy(struct search *s, struct bpk_merge_part *part, size_t copy)
 		part->variants[part->nvariants] = (uint8_t)copy;
 		part->votes[part->nvariants++] = 0;
 	}
-	part->votes[v]++;
+	part->votes[v] = (uint8_t)(part->votes[v] + 1 + s->merge->own[copy].opens);
 	move_forward(part, v);
 	return 0;
 }

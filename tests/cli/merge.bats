@@ -1837,3 +1837,19 @@ open("B.blp", "wb").write(b)'
         says 'are of two states of the archive, as chunks show that are intact in one alone'
     done
 }
+
+@test "of bytes that nothing proves those of a copy that opens are taken" {
+    data noise 4096 A
+    bpk pack -q -F b2frame --checksum none --set k=7 -z 4K -o p.b2frame A
+    cp p.b2frame q.b2frame
+    local size=$(stat -c %s p.b2frame)
+    dd if=/dev/zero of=q.b2frame bs=1 seek=$((size - 99)) count=1 conv=notrunc status=none
+    dd if=/dev/zero of=q.b2frame bs=1 seek=$((size - 80)) count=11 conv=notrunc status=none
+    ends 2 bpk verify q.b2frame
+    local copies
+    for copies in "p.b2frame q.b2frame" "q.b2frame p.b2frame"; do
+        # shellcheck disable=SC2086 # words
+        ends 0 bpk repair --merge -f -o out.b2frame $copies
+        cmp p.b2frame out.b2frame
+    done
+}
