@@ -132,17 +132,20 @@ static int check_cut(const struct bpk_gsd *gsd, struct bpk_err *err)
 static int check_whole(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	struct bpk_gsd_found *found;
-	uint64_t nframes = 0;
+	struct bpk_err why = { 0 };
+	uint64_t nframes;
 
 	if (gsd->damage.kind != BPK_OK)
 		return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify FILE says more",
 				gsd->damage.text);
 	if (bpk_gsd_check_names(gsd, err) != 0)
 		return -1;
-	if (bpk_gsd_index_is_lost(gsd) && bpk_gsd_found_open(gsd->source, &found, NULL) == 0) {
-		nframes = bpk_gsd_found_info(found)->nframes;
-		bpk_gsd_found_close(found);
-	}
+	if (!bpk_gsd_index_is_lost(gsd))
+		return 0;
+	if (bpk_gsd_found_open(gsd->source, &found, &why) != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail_as(err, &why) : 0;
+	nframes = bpk_gsd_found_info(found)->nframes;
+	bpk_gsd_found_close(found);
 	return nframes > 1 ? bpk_gsd_fail_lost(gsd, err) : 0;
 }
 
