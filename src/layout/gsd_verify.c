@@ -93,15 +93,9 @@ static int look_behind(const struct look *look, struct bpk_err *err)
 /* The size of the idle index block that bpk keeps in the file. */
 static uint64_t idle_size(const struct bpk_gsd *gsd)
 {
-	uint8_t header[BPK_GSD_HEADER];
-	struct bpk_gsd_slot idle;
-	uint64_t size;
+	const struct bpk_gsd_block *idle = &gsd->idle;
 
-	if (bpk_source_need_at(gsd->source, 0, bpk_span(header, sizeof header), NULL) != 0 ||
-	    !bpk_gsd_record_read(header, &idle) || !bpk_mul_u64(idle.room, BPK_GSD_ENTRY, &size) ||
-	    !bpk_layout_fits(gsd->file_size, idle.offset, size))
-		return 0;
-	return size;
+	return bpk_layout_fits(gsd->file_size, idle->offset, idle->size) ? idle->size : 0;
 }
 
 /* Bytes of the file that no table and no chunk has. total: bytes of all chunks, which do not
@@ -170,9 +164,8 @@ bool bpk_gsd_index_is_lost(const struct bpk_gsd *gsd)
 int bpk_gsd_fail_lost(const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	bpk_fail(err, BPK_CORRUPT,
-		 "has no frames, but %" PRIu64
-		 " bytes behind its tables: its index is lost, or its "
-		 "writer was killed in the first frame",
+		 "has no frames, but %" PRIu64 " bytes behind its tables: its index is lost, or "
+		 "its writer was killed in the first frame",
 		 gsd->file_size - tables_end(gsd));
 	return advise(err);
 }
